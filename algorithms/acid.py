@@ -25,7 +25,7 @@ class State(NamedTuple):
     needs={"smoothness", "variance", "topology"},
     assumes={"bounded heterogeneity", "equal speeds"},
     fixed_point="elsewhere",
-    defaults={"eta": 0.03, "schedule": "fixed"},
+    defaults={"eta": 0.01},
     cite="Nabli, Belilovsky and Oyallon 2023, A²CiD²: Accelerating Asynchronous Communication in Decentralized Deep "
     "Learning, Algorithm 1",
     source="github.com/AdelNabli/ACiD, commit 257dea2, p2p_averaging.py; the release exchanges x before it relaxes, "

@@ -25,6 +25,7 @@ class State(NamedTuple):
     needs={"smoothness", "variance"},
     assumes={"bounded heterogeneity"},
     mixes="push",
+    defaults={"eta": 0.01},
     cite="Assran et al. 2019, Stochastic Gradient Push for Distributed Deep Learning, Algorithm 2",
     source="github.com/facebookresearch/stochastic_gradient_push, commit 1230036, gossip_module/distributed.py",
     provenance="code",
@@ -34,6 +35,7 @@ class OSGP(Asynchronous):
 
     U ← U + R, w ← w + q;  R, q ← A_off U, A_off w, sent;  U, w ← A_diag U, A_diag w;  U ← U − η_t G(U / w)
     A: equal shares for a node and its receivers
+    The default stepsize is slow on digits: larger ones score lower on the quadratics that it was chosen on.
     """
 
     def begin(self, x: Tensor) -> State:

@@ -29,6 +29,7 @@ class State(NamedTuple):
     needs={"smoothness", "variance"},
     mixes="push",
     fixed_point="near",
+    defaults={"eta": 1.0},
     cite="Spiridonoff, Olshevsky and Paschalidis 2020, Robust Asynchronous Stochastic Gradient-Push, Algorithm 3",
     source="github.com/artinspiri/RASGP; the form with events: the stepsizes since the last event, summed",
     provenance="reconstructed",

@@ -12,8 +12,8 @@ import pytest
 from bench.config.plan import of_command
 from bench.sweep.cluster import site
 
-BENCH = ("contract", "fetch", "methods", "partition", "perf", "run", "status", "submit", "sync", "topology")
-ANALYSIS = ("archive", "check_claims", "make_figures", "make_report")
+BENCH = ("board", "contract", "fetch", "methods", "partition", "perf", "run", "status", "submit", "sync", "topology")
+ANALYSIS = ("archive", "check_claims", "make_board", "make_figures", "make_report")
 COMMANDS = [*(f"bench/{name}.py" for name in (*BENCH, "peers/run")), *(f"analysis/{name}.py" for name in ANALYSIS)]
 SETTINGS = {"bench/partition.py", "bench/run.py", "bench/status.py", "bench/submit.py", "bench/topology.py"}
 """Commands that take the settings of runs."""

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from analysis.results.contents import contents_of_older_runs
 from analysis.results.declarations import most_frequent
 from analysis.results.errors import NoData, perhaps
 from analysis.results.numbers import fits_word, missing, with_numbers
@@ -62,6 +63,8 @@ class Results:
             object.__setattr__(self, "runs", self.runs.fillna(later).infer_objects())
         if options := _of_older_runs(self.runs):
             object.__setattr__(self, "runs", self.runs.assign(**options))
+        if contents := contents_of_older_runs(self.runs, self.facts):
+            object.__setattr__(self, "runs", self.runs.assign(**contents))
 
     @cached_property
     def options(self) -> list[str]:

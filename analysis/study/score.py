@@ -56,12 +56,14 @@ def costs_to_reach(
     *,
     diverged: bool = False,
     count: int = COUNT,
+    beyond: int = 0,
 ) -> np.ndarray:
     """Return the cost until each target.
 
     Between two evaluations, the logarithm of the cost is linear in the logarithm of the distance from the reference. A
-    loss below the last target counts as the last target, since a distance may be negative. A run that starts below a
-    target pays for it the first positive cost, since the logarithm of 0 is not defined.
+    distance may be negative, so that its logarithm is not defined. Therefore a distance below that of the last target,
+    halved ``beyond`` times, counts as this distance. A run that starts below a target pays for it the first positive
+    cost, since the logarithm of 0 is not defined.
 
     Args:
         costs: The cost until each evaluation, not decreasing, (E,).
@@ -71,6 +73,7 @@ def costs_to_reach(
         budget: The cost of the whole budget.
         diverged: Whether the run diverged, so that it misses all targets.
         count: The number of targets.
+        beyond: With 0, the last target has the cost of the first evaluation at which it is reached.
 
     Raises:
         ValueError: The reference is not below the start.
@@ -81,7 +84,7 @@ def costs_to_reach(
     out = np.full(count, MISS * budget)
     if diverged:
         return out
-    apart = np.maximum(losses - reference, wanted[-1] - reference)
+    apart = np.maximum(losses - reference, (start - reference) * 0.5 ** (count + beyond))
     for k, target in enumerate(wanted):
         below = np.flatnonzero(losses <= target)  # false for NaN
         if len(below):

@@ -28,7 +28,7 @@ from bench.base.registry import (
     weight_rules,
 )
 from bench.build.source_files import BENCH, core, with_imports
-from bench.config.run_config import RunConfig
+from bench.config.run_config import SHORT, RunConfig
 from bench.network.graphs import Topology
 from bench.network.weights import Rule
 from bench.store.software import LIBRARIES
@@ -38,8 +38,6 @@ ORDER = (
     *sorted((BENCH / "events").glob("*.py")),
 )
 """The files that determine the order of events of an asynchronous run."""
-SHORT = 16
-"""Digits of a hash in a manifest."""
 
 
 def fingerprint(config: RunConfig) -> str:

@@ -18,13 +18,13 @@ import torch
 from bench import __version__
 from bench.base.registry import MODULES
 from bench.build.build import model_notes
-from bench.build.fingerprint import SHORT, fingerprint, libraries, parts
+from bench.build.fingerprint import fingerprint, libraries, parts
 from bench.build.material import columns_of, describe_data
 from bench.build.network import mixing_of, properties_of
 from bench.build.probe import problem_summary
 from bench.clock.choice import NONE
 from bench.config.choices import Choice
-from bench.config.run_config import RunConfig
+from bench.config.run_config import SHORT, RunConfig
 from bench.store.record import COLUMNS
 from bench.training.metrics import describe_metrics
 
@@ -78,15 +78,24 @@ def describe(config: RunConfig, before: Mapping[str, Any] | None = None) -> dict
 
 
 def _input_parts(config: RunConfig, data: Mapping[str, Any]) -> dict[str, str]:
-    """Return names and checksums of the data, of the file of a graph and of a network, for comparisons of runs."""
-    digests = config.plain(identity_only=True)["topology"]
-    files = [digests[name] for name, value in config.topology.options.items() if isinstance(value, Path)]
+    """Return names and checksums of the data and of all files that options name, for comparisons of runs."""
+    covered = "dataset." if data.get("sha256") else ()
+    names = {option: _file_name(config, option) for option in config.contents if not option.startswith(covered)}
+    if graph := next((option for option in names if option.startswith("topology.")), None):
+        names[graph] = _input_name(config, "graph", "topology")
     return {
         **({_input_name(config, "data", "dataset"): data["sha256"][:SHORT]} if data.get("sha256") else {}),
         **({_input_name(config, "attributes", "dataset"): _short(known)} if (known := data.get("attributes")) else {}),
-        **({_input_name(config, "graph", "topology"): files[0][:SHORT]} if files else {}),
+        **{name: config.contents[option] for option, name in names.items()},
         **({_input_name(config, "network", "network"): config.network_content} if config.network.name != NONE else {}),
     }
+
+
+def _file_name(config: RunConfig, option: str) -> str:
+    """Return the name of the file of GROUP.OPTION, with a hash of its path: algo.weights/mine-1a2b3c4d."""
+    group, _, name = option.partition(".")
+    choice: Choice = getattr(config, group)
+    return f"{option}/{choice.name}-{_short({name: str(choice.options[name])})[:8]}"
 
 
 def _input_name(config: RunConfig, kind: str, group: str) -> str:

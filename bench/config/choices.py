@@ -57,6 +57,15 @@ def _has(group: str, option: str) -> bool:
     return False
 
 
+def types_of(group: str, option: str) -> list[Any]:
+    """Return the types of an option in all members of a group that have it."""
+    out = []
+    for name in members(group):
+        with suppress(Exception):  # as in _has
+            out += [known[option].type] if option in (known := options_of(group, name)) else []
+    return out
+
+
 REGISTRIES: dict[str, registry.Registry[Any]] = {
     "algo": registry.algorithms,
     "topology": registry.topologies,

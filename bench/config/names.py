@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import ChoiceSweep, Glob, Override, OverrideType, QuotedString
@@ -14,7 +15,7 @@ from bench.base.errors import UserError, closest
 from bench.base.home import ROOT
 from bench.base.registry import no_such
 from bench.config.choices import members
-from bench.config.run_config import GROUPS, RunConfig
+from bench.config.run_config import GROUPS, RunConfig, is_text
 
 CONF = ROOT / "conf"
 FORM = "Type settings as NAME=VALUE, as in algo=dnasa."
@@ -41,6 +42,52 @@ def check_names(words: Sequence[str], folders: Sequence[Path] = (CONF,)) -> None
                 if not ours:
                     raise UserError(f"'{word}' is not a setting. {FORM}")
                 raise UserError(no_such_name(group, str(name) if len(names) > 1 else typed, folders))
+
+
+def check_typed(overrides: Sequence[Override], blocks: Sequence[Mapping[str, Any]], experiment: str) -> None:
+    """Reject typed settings that would lose to the blocks of an experiment, and mappings that would drop its members.
+
+    A group beside its options is valid: the one chooses the member, the others set values of it.
+    """
+    for override in overrides:
+        key, value = override.key_or_group, override.value()
+        if key in GROUPS and isinstance(value, dict):
+            option, setting = next(iter(value.items()), ("NAME", "VALUE"))
+            remedy = f"{key}={setting}" if option == "name" else f"{key}.{option}={setting}"
+            raise UserError(
+                f"{override.input_line} is a mapping, which would replace the members of {key} in {experiment}. "
+                f"Type each option on its own, as {remedy}."
+            )
+        for theirs in dict.fromkeys(name for block in blocks for name in block):
+            outer, inner = sorted((key, theirs), key=len)
+            if inner.startswith(f"{outer}.") and outer not in GROUPS:
+                part = inner.removeprefix(f"{outer}.").partition(".")[0]
+                remedy = f"{theirs}=VALUE" if theirs == inner else f"'{theirs}={{{part}: VALUE}}'"
+                raise UserError(
+                    f"{override.input_line} and '{theirs}' of {experiment} overlap. Type {remedy}, which replaces the "
+                    "value of the experiment."
+                )
+
+
+def with_quotes(word: str) -> str:
+    """Return a word with quotes around texts that Hydra would read and rewrite as numbers, as in results=1.10."""
+    key, _, typed = word.partition("=")
+    try:
+        value = OverridesParser.create().parse_override(word).value()
+    except HydraException:  # reported when Hydra composes it
+        return word
+    values = value.list if isinstance(value, ChoiceSweep) else [value]
+    texts = [text.strip() for text in typed.split(",")] if len(values) > 1 else [typed.strip()]
+    rewritten = [each for each in values if isinstance(each, int | float) and str(each) not in texts]
+    if not rewritten or not is_text(key.lstrip("+")):
+        return word
+    if len(texts) != len(values) or "(" in typed:
+        raise UserError(f"Hydra would read a text of {word} as the number {rewritten[0]}. Quote each text: '\"1.10\"'.")
+    return f"{key}={','.join(_quoted(*pair) for pair in zip(texts, values, strict=True))}"
+
+
+def _quoted(text: str, value: Any) -> str:
+    return f'"{text}"' if isinstance(value, int | float) else text
 
 
 def is_sweep(word: str) -> bool:

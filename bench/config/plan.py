@@ -25,7 +25,7 @@ from bench.base.options import NoOption
 from bench.config.compose import hydra_here, prepared, resolved, several_values
 from bench.config.experiment import axes_of, blocks_of
 from bench.config.flags import refuse_plugins
-from bench.config.names import check_names, is_choice, is_plain
+from bench.config.names import check_names, check_typed, is_choice, is_plain
 from bench.config.point import Base, Point, experiment_of, refers
 from bench.config.run_config import GROUPS, RunConfig, parse
 from bench.config.source import USUAL, Source
@@ -124,6 +124,7 @@ class Planner:
         self._check_package(name, base, [word for word in composed if word in typed])
         blocks = blocks_of(base.experiment, name)
         settled = self.keys(typed)
+        check_typed([self.parsed(word) for word in typed], blocks, name)
         self._total += sum(math.prod(map(len, axes_of(block, settled).values())) for block in blocks) - 1
         for block in blocks:
             yield from self.points_of_block(block, typed, base)

@@ -15,7 +15,7 @@ from bench.base import renamed
 from bench.base.errors import UserError, closest
 from bench.base.options import Count, Natural, coerce, convert, without_neutral
 from bench.clock.choice import content_of
-from bench.config.choices import Choice, options_of, with_option
+from bench.config.choices import Choice, options_of, types_of, with_option
 from bench.store.record import LATER, TAKEN, Spacing
 
 if TYPE_CHECKING:
@@ -25,6 +25,8 @@ HOW = {"how": True}
 """Marks settings of how or where a run is computed, which do not change its numbers and its run_id."""
 NEUTRAL = "neutral"
 """Marks settings of later versions, with the value at which runs keep their earlier run_id and numbers."""
+SHORT = 16
+"""The number of characters of a digest in labels and manifests."""
 
 
 @dataclass(frozen=True)
@@ -92,6 +94,18 @@ class RunConfig:
         return content_of(self.network.name, self.network.options)
 
     @cached_property
+    def contents(self) -> dict[str, str]:
+        """Digests of the files that options name, by GROUP.OPTION; ``network_content`` covers those of a network."""
+        groups = [item.name for item in fields(self) if item.name in GROUPS and "how" not in item.metadata]
+        chosen = {group: getattr(self, group) for group in groups if group != "network"}
+        return {
+            f"{group}.{option}": _content(value)[:SHORT]
+            for group, choice in chosen.items()
+            for option, value in without_neutral(options_of(group, choice.name), choice.options).items()
+            if isinstance(value, Path)
+        }
+
+    @cached_property
     def run_id(self) -> str:
         """A readable prefix and a hash of everything that can change the numbers.
 
@@ -118,7 +132,7 @@ class RunConfig:
             out.update({name if name in bare else f"{key}.{name}": option for name, option in options.items()})
         if any(isinstance(value, Path) for value in self.network.options.values()):  # one path, several contents
             out["network.content"] = self.network_content
-        return out
+        return out | {f"{option}.content": digest for option, digest in self.contents.items()}
 
 
 GROUPS = tuple(name for name, kind in RunConfig.__annotations__.items() if kind == Choice.__name__)
@@ -130,7 +144,8 @@ def _flat(options: Mapping[str, Any]) -> dict[str, Any]:
     out: dict[str, Any] = {}
     for name, value in options.items():
         if isinstance(value, Mapping):
-            out.update({f"{name}.{key}": part for key, part in _flat(value).items()})
+            words = {key: "null" if part is None else "{}" for key, part in value.items() if part is None or part == {}}
+            out.update({f"{name}.{key}": part for key, part in _flat({**value, **words}).items()})  # none is missing
         else:
             out[name] = ", ".join(map(str, value)) if isinstance(value, list) else value  # tables compare labels
     return out
@@ -196,6 +211,13 @@ def _hints() -> dict[str, Any]:
     from bench.problem import supervised  # slow: imports torch
 
     return typing.get_type_hints(RunConfig, localns=vars(supervised), include_extras=True)
+
+
+def is_text(key: str) -> bool:
+    """Return whether all values of a setting are texts."""
+    group, _, option = key.partition(".")
+    kinds = types_of(group, option) if group in GROUPS else [hint for name, hint in _hints().items() if name == key]
+    return bool(kinds) and all({*(typing.get_args(kind) or [kind])} <= {str, type(None)} for kind in kinds)
 
 
 def choice(group: str, value: Any) -> Choice:

@@ -59,7 +59,7 @@ FACTS = (
     *("algorithm", "metrics", "sweep", "also"),
 )
 """Entries of a manifest that a W&B run carries beside the labels."""
-DERIVED = ("rho", "heterogeneity", "diverging", "above_start", "run", "fact", "zeta", "index")
+DERIVED = ("rho", "heterogeneity", "diverging", "above_start", "run", "fact", "zeta", "index", "split")
 """Columns that analysis adds to the labels of runs, or to those of an archive."""
 WITH_GROUP = {name: f"algo.{name}" for name in (*DERIVED, "fingerprint")}
 """Options of methods that runs of earlier versions label without their group."""

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from bench.base.registry import metrics
-from bench.build.fingerprint import SHORT, fingerprint, libraries, measuring
+from bench.build.fingerprint import fingerprint, libraries, measuring
 from bench.build.material import attributes, data_checksum
 from bench.build.probe import FAR, near, problem_summary
-from bench.config.run_config import RunConfig
+from bench.config.run_config import SHORT, RunConfig
 from bench.store.files import check_rows
 from bench.store.record import Row
 from bench.store.run_folder import RunFolder

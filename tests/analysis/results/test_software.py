@@ -2,9 +2,12 @@
 
 import os
 from argparse import ArgumentParser
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
+from algorithms.dsgd import DSGD
 from analysis import load, make_figures
 from analysis.drawing.bands import Band
 from analysis.figures import drawings
@@ -16,6 +19,7 @@ from analysis.results.read import add_source, condition, read
 from analysis.results.warnings import mixed_note, mixed_sources, warnings
 from analysis.study.figure_options import FigureOptions
 from analysis.tables import table_makers
+from bench.base.registry import algorithms, partitions
 from bench.build import material
 from bench.build.manifest import describe
 from bench.store.software import mixed
@@ -202,23 +206,51 @@ def test_runs_on_other_data_of_the_same_name_are_not_compared_silently():
     assert not [name for name in describe(config(dataset="quadratics"), None)["sources"] if name.startswith("data/")]
 
 
+@pytest.fixture
+def members_with_files(monkeypatch):
+    """A method and a partition with an option that names a file."""
+
+    class Weighted(DSGD):
+        weights: Path | None = None
+
+    def listed(*args, list: Path | None = None, **options):
+        return partitions["even"](*args, **options)
+
+    for registry, name, member in ((algorithms, "weighted", Weighted), (partitions, "listed", listed)):
+        monkeypatch.setitem(registry._items, name, member)
+
+
 @pytest.mark.parametrize(
     ("kind", "group", "option", "contents", "more"),
     [
         ("data/file", "dataset", "path", ["x,y\n" + "1,0\n2,1\n" * 9, "x,y\n" + "1,1\n2,0\n" * 9], {"column": "y"}),
         ("graph/edges", "topology", "file", ["0 1\n1 2\n2 3\n", "0 1\n1 2\n2 3\n3 0\n"], {}),
+        ("algo.weights/weighted", "algo", "weights", ["1\n", "2\n"], {}),
+        ("partition.list/listed", "partition", "list", ["1\n", "2\n"], {}),
     ],
 )
+@pytest.mark.usefixtures("members_with_files")
 def test_a_file_that_changed_between_two_runs_is_reported(tmp_path, kind, group, option, contents, more):
-    file, made = tmp_path / ("t.csv" if group == "dataset" else "t.txt"), []
+    file, made, labels = tmp_path / ("t.csv" if group == "dataset" else "t.txt"), [], []
     for number, content in enumerate(contents):
         file.write_text(content)
         os.utime(file, (number, number))
         material._load.cache_clear()  # another process reads the file again
-        made.append(
-            describe(config(**{group: {"name": kind.rpartition("/")[2], option: str(file), **more}, "nodes": 4}))
-        )
+        run = config(**{group: {"name": kind.rpartition("/")[2], option: str(file), **more}, "nodes": 4})
+        made.append(describe(run))
+        labels.append(run.labels())
     (name,) = {name for one in made for name in one["sources"] if name.startswith(kind)}
     (said,) = warnings(results(*made))
     assert f"--without {name}=" in said
-    assert not [name for name in describe(config())["sources"] if name.startswith("graph/")]
+    assert not [name for name in describe(config())["sources"] if name.startswith(("graph/", "algo.", "partition."))]
+    assert {key for key in labels[0] if labels[0][key] != labels[1][key]} == {"run_id", f"{group}.{option}.content"}
+    assert not [name for name in config().labels() if name.endswith(".content")]
+
+
+def test_contents_of_older_runs_come_from_their_manifests():
+    """Older runs of a graph from a file have no label of its content."""
+    manifests = [{"sources": {"graph/edges-12": version}} for version in ("one", "one", "two", "two")]
+    runs = results(*manifests, {})
+    labels = ["one", None, "two", None, None]
+    filled = replace(runs, runs=runs.runs.assign(**{"topology.file.content": labels}))
+    assert filled.runs["topology.file.content"].fillna("").tolist() == ["one", "one", "two", "two", ""]

@@ -15,10 +15,10 @@ def costs(spent, losses, start=8.0, reference=0.0, count=4, **more):
     return costs_to_reach(spent, losses, start, reference, budget=MISSED / 2, count=count, **more)
 
 
-def literal(spent, losses, start, reference, budget, count):
+def literal(spent, losses, start, reference, budget, count, beyond=0):
     """The same rule in plain Python."""
     out = []
-    least = (start - reference) / 2**count
+    least = (start - reference) / 2 ** (count + beyond)
     for k in range(1, count + 1):
         wanted, cost = (start - reference) / 2**k, 2 * budget
         for i in range(1, len(spent)):
@@ -47,18 +47,26 @@ def test_interpolates_logarithms():
     assert costs([0, 10, 40], [8, 4, 1]) == pytest.approx([10, 20, 40, MISSED])
 
 
-def test_agrees_with_a_literal_loop():
+@pytest.mark.parametrize("beyond", [0, 1])
+def test_agrees_with_a_literal_loop(beyond):
     g = np.random.default_rng(0)
     for _ in range(50):
         spent = np.append(0, np.geomspace(1, 2000, 20))
         losses = 1.7 + 5 * np.exp(-np.linspace(0, g.uniform(1, 8), 21)) + g.uniform(-0.2, 0.2, 21)
         losses[0] = start = 6.9
-        found = costs_to_reach(spent, losses, start, 1.65, budget=2000)
-        assert found == pytest.approx(literal(spent, losses, start, 1.65, 2000, 8), rel=1e-12)
+        found = costs_to_reach(spent, losses, start, 1.65, budget=2000, beyond=beyond)
+        assert found == pytest.approx(literal(spent, losses, start, 1.65, 2000, 8, beyond), rel=1e-12)
 
 
 def test_a_loss_below_the_reference_counts_as_the_last_target():
     assert costs([0, 10, 160], [8, 8, -1]) == pytest.approx([20, 40, 80, 160])
+
+
+def test_the_cost_of_the_last_target_is_interpolated():
+    """From 2 to 1/4 the distance halves three times, while the cost grows eightfold: target 4 is at twice the cost."""
+    assert costs([0, 10, 80], [8, 2, 0.25], beyond=1)[2:] == pytest.approx([20, 40])
+    assert costs([0, 10, 80], [8, 2, 0.25])[-1] == 80
+    assert costs([0, 10, 80], [8, 2, -5], beyond=2) == pytest.approx(costs([0, 10, 80], [8, 2, 0.125], beyond=2))
 
 
 def test_a_run_that_starts_below_a_target_pays_the_first_positive_cost():

@@ -2,11 +2,13 @@
 
 from itertools import product
 
+import pandas as pd
 import pytest
 
 from analysis.figures import drawings
 from analysis.results.results import Results
 from analysis.results.warnings import mixed_sources
+from analysis.study.families import one_setting, uneven_splits
 from analysis.study.figure_options import FigureOptions
 from analysis.study.select import problems
 from analysis.study.settings import apart, in_order
@@ -167,3 +169,19 @@ def test_a_plug_in_beside_a_shipped_part_is_no_other_version(label):
     assert mixed_sources(made(each, [{"fingerprint": name} for name in "ab"])) == []
     same = [{"algo": "dsgt", label: "ours", "seed": seed, "end": 1.0} for seed in (0, 1)]
     assert mixed_sources(made(same, [{"fingerprint": name} for name in "ab"])) == ["dsgt"]
+
+
+def test_an_option_called_split_does_not_replace_the_partition_of_the_data():
+    rows = [
+        {"algo": algo, "partition": partition, "eta": 1.0, "end": end, "seed": seed, **option}
+        for algo, options in {"dsgd": [{}], "mine": [{"split": 1.0}, {"split": 2.0}]}.items()
+        for end, option in enumerate(options, 1)
+        for partition in ("even", "by_label")
+        for seed in (0, 1)
+    ]
+    results = made(rows)
+    splits = uneven_splits(results)
+    assert splits.keys() == {"even", "by_label"}
+    kept, _ = one_setting(results, pd.concat(splits.values()))
+    assert {*kept["algo"]} == {"dsgd", "mine"}
+    assert {*kept["algo.split"].dropna()} == {1.0}

@@ -53,6 +53,16 @@ def test_labels_are_flat():
     assert not any(isinstance(value, dict) for value in labels.values())
 
 
+@pytest.mark.parametrize(
+    ("kwargs", "label", "value"),
+    [({"a": None}, "a", "null"), ({"a": {}}, "a", "{}"), ({"a": {"b": None}}, "a.b", "null"), ({}, "a", None)],
+)
+def test_a_null_or_empty_argument_of_a_module_differs_from_a_missing_one(kwargs, label, value):
+    made = config(model={"name": "module", "target": "net:Net", "kwargs": kwargs})
+    assert made.labels().get(f"model.kwargs.{label}") == value
+    assert made.plain()["model"]["kwargs"] == kwargs
+
+
 @pytest.mark.parametrize("group", GROUPS)
 def test_conf_says_the_same_as_the_code(group, monkeypatch):
     """Every member of a group lists every option, with the code's default."""

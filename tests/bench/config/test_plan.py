@@ -150,6 +150,54 @@ def test_an_experiment_that_refers_to_what_is_typed(tmp_path):
     assert [(run.steps, run.seed, run.algo.options["schedule"]) for run in made] == [(12, 0, "fixed"), (12, 1, "fixed")]
 
 
+@pytest.mark.parametrize(
+    ("setting", "word", "offending"),
+    [
+        ("model.kwargs: {width: 16}", "model.kwargs.width=8", "'model.kwargs={width: VALUE}'"),
+        ("model.kwargs.width: 16", "model.kwargs={width:8}", "model.kwargs.width=VALUE"),
+        ("algo.eta: 0.1", "algo={schedule:fixed}", "algo.schedule=fixed"),
+        ("algo.eta: 0.1", "++algo={name:ed}", "algo=ed"),
+    ],
+)
+def test_rejects_typed_settings_that_an_experiment_overlaps(setting, word, offending, tmp_path):
+    (tmp_path / "experiment").mkdir()
+    block = f"blocks:\n  - algo: [dsgd, dsgt]\n    model: module\n    {setting}\n"
+    (tmp_path / "experiment" / "mine.yaml").write_text(block)
+    words = ["experiment=mine", f"hydra.searchpath=[file://{tmp_path}]"]
+    with pytest.raises(UserError) as error:
+        of_command([*words, word])
+    assert word in str(error.value)
+    assert offending in str(error.value)
+    equal = setting.replace("16", "8").replace(": ", "=", 1)
+    assert [run.algo.name for run in of_command([*words, equal])] == ["dsgd", "dsgt"]
+    assert of_command([*words, equal])[0].model.options["kwargs"].get("width", 8) == 8
+
+
+@pytest.mark.parametrize(
+    ("words", "found"),
+    [
+        ("results=1.10", ["1.10"]),
+        ("++results=2026_11_17", ["2026_11_17"]),
+        ("results=1.10,b,5,'2.0',1e3,true", ["1.10", "b", "5", "2.0", "1e3", "true"]),
+        ("results=5", ["5"]),
+    ],
+)
+def test_keeps_typed_texts_that_look_like_numbers(words, found):
+    assert [run.results for run in of_command([words])] == found
+
+
+def test_keeps_the_typed_column_of_a_file():
+    (run,) = of_command(["dataset=file", "dataset.column=1.10", "seed=1_0"])
+    assert run.dataset.options["column"] == "1.10"
+    assert run.seed == 10
+
+
+@pytest.mark.parametrize("word", ["results='a,b',1.10", "results=choice(1.10,2)"])
+def test_rejects_texts_that_look_like_numbers_and_cannot_be_kept(word):
+    with pytest.raises(UserError, match=re.escape(word)):
+        of_command([word])
+
+
 def test_prints_the_version_of_hearsay(tmp_path):
     from bench import __version__
 

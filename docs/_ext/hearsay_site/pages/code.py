@@ -42,7 +42,7 @@ def commands() -> Iterator[str]:
 
 
 def interface() -> Iterator[str]:
-    yield "# Python interface"
+    yield "# Names for plug-ins and scripts"
     yield (
         "These are the names that a plug-in or a script imports. "
         "[Recipes](../CONTRIBUTING.md) use them in complete examples."

@@ -1,0 +1,52 @@
+"""The gate (gate.csv): whether the graph is felt on a workload."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from analysis.board.cells import Curve
+from analysis.board.protocol import YARDSTICK, Workload
+from analysis.board.totals import total
+from analysis.results.errors import NoData
+
+POOLED = f"pooled_{YARDSTICK}"
+"""The bound that averages exactly, as on the complete graph."""
+LEAST = 0.01
+"""The graph is felt if D-SGD ends this part of F_0 − F_ref above the complete graph."""
+
+
+def gate(
+    workloads: Iterable[Workload], table: pd.DataFrame, curves: Mapping[str, Curve], frozen: pd.DataFrame
+) -> pd.DataFrame:
+    """Return one row per workload: how far tuned D-SGD ends above the complete graph, as a part of F_0 − F_ref."""
+    rows, out = frozen.set_index("workload"), []
+    for workload in workloads:
+        seeds = workload.gate or workload.tune
+        mine = table[(table["workload"] == workload.name) & table["seed"].isin(seeds)]
+        gap = float(rows.loc[workload.name, "start"] - rows.loc[workload.name, "reference"])
+        ours, theirs = (_best_finals(workload.name, mine, name, curves) for name in (YARDSTICK, POOLED))
+        apart = total({workload.name: ((ours[1] - theirs[1]) / gap).dropna()}, {workload.name: workload.stratum})
+        felt = bool(apart.value >= LEAST and apart.low > 0)
+        found: dict[str, Any] = {"workload": workload.name, "felt": felt, "part": apart.value, "low": apart.low}
+        found |= {"high": apart.high, "seeds": apart.count, "setting": ours[0], "complete": theirs[0]}
+        out.append(found)
+    return pd.DataFrame(out)
+
+
+def _best_finals(workload: str, runs: pd.DataFrame, entrant: str, curves: Mapping[str, Curve]) -> tuple[str, pd.Series]:
+    """Return the setting of an entrant with the best median final loss over the seeds, and these losses by seed."""
+    found = []
+    mine = runs[runs["entrant"] == entrant]
+    counts = mine.groupby("setting")["seed"].transform("nunique")
+    for setting, some in mine[counts == counts.max()].groupby("setting"):
+        finals = [curves[run].losses[-1] for run in some["run_id"]]
+        values = pd.Series(np.where(some["diverged"], np.inf, finals), index=some["seed"]).fillna(np.inf)
+        found.append((float(values.median()), str(setting), values))
+    if not found or not np.isfinite(min(found, key=lambda each: each[:2])[0]):
+        raise NoData(f"{workload} has no finished runs of {entrant} with the seeds of the gate")
+    _, setting, values = min(found, key=lambda each: each[:2])
+    return setting, values

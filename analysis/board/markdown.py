@@ -1,0 +1,91 @@
+"""The tables of the board as Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+import numpy as np
+import pandas as pd
+
+from analysis.board.choose import DEV, NATIVE, TUNED
+from analysis.board.protocol import Protocol
+from bench.base.provenance import MARKS
+
+RULES = {
+    TUNED: "the best setting on each workload, chosen on other seeds",
+    DEV: "one setting for all workloads, chosen on three other problems",
+    NATIVE: "every number from the paper",
+}
+MISSING = "–"
+Label = Callable[[str], str]
+
+
+def standings_markdown(protocol: Protocol, standings: pd.DataFrame, label: Label) -> str:
+    """Return all standings: first the price of not tuning, then a table per ruleset and price."""
+    lines = [
+        f"# The board, version {protocol.version}",
+        "",
+        f"Hash of rules, protocol and targets: `{protocol.hash}`",
+        "",
+        "A score of 1 means half of the cost of tuned D-SGD, a score of −1 twice its cost. Methods in one tier do not "
+        f"differ beyond their seeds (simultaneous intervals at 1 − 0.05/{protocol.comparisons}).",
+        "",
+        "## What does not tuning cost?",
+        "",
+        *as_lines(["method", *RULES, "price of not tuning"], _untuned(standings, label)),
+    ]
+    for (ruleset, price), mine in standings.groupby(["ruleset", "price"], sort=False):
+        lines += ["", f"## {str(ruleset).capitalize()} ({RULES[str(ruleset)]}); {price}", "", *_standing(mine, label)]
+    lines += ["", *(f"{mark} {note}.  " for mark, note in MARKS.items())]
+    return "\n".join(lines) + "\n"
+
+
+def side_markdown(name: str, table: pd.DataFrame, label: Label) -> str:
+    """Return the standings of a side table or of the sealed workloads."""
+    lines = []
+    for (ruleset, price), mine in table.groupby(["ruleset", "price"], sort=False):
+        lines += ["", f"## Side table: {name}; {ruleset}; {price}", "", *_standing(mine, label)]
+    return "\n".join(lines) + "\n"
+
+
+def price_of_not_tuning(standings: pd.DataFrame, price: str) -> pd.DataFrame:
+    """Return the score of each method by ruleset at a price, and what the better untuned one lacks to the tuned one."""
+    mine = standings[standings["price"] == price]
+    out = mine.pivot(index="method", columns="ruleset", values="score").reindex(columns=[TUNED, DEV, NATIVE])
+    return out.assign(lost=out[TUNED] - out[[DEV, NATIVE]].max(axis=1))
+
+
+def _untuned(standings: pd.DataFrame, label: Label) -> Iterable[Sequence[str]]:
+    first = str(standings["price"].iloc[0])
+    table = price_of_not_tuning(standings, first)
+    order = table[[DEV, NATIVE]].max(axis=1).sort_values(ascending=False, kind="stable").index
+    for method in order:
+        yield [label(str(method)), *(number(value) for value in table.loc[method, [*RULES, "lost"]])]
+
+
+def _standing(mine: pd.DataFrame, label: Label) -> list[str]:
+    fixed = ["tier", "method", "score", "interval"]
+    strata = list(mine.columns[mine.columns.get_loc("behind") + 1 : mine.columns.get_loc("missed")])
+    rows = []
+    for row in mine.to_dict("records"):
+        tier = MISSING if pd.isna(row["tier"]) else f"{row['tier']:.0f}"
+        if pd.notna(row["tier_low"]) and row["tier_low"] != row["tier_high"]:
+            tier += f" ({row['tier_low']:.0f}–{row['tier_high']:.0f})"
+        interval = f"{number(row['low'])} … {number(row['high'])}" if pd.notna(row["low"]) else MISSING
+        cells = [tier, label(row["method"]), number(row["score"]), interval]
+        cells += [number(row[name]) for name in strata]
+        rows.append([*cells, f"{row['missed']} of {row['targets']}", str(row["diverged"]), row["lacks"] or ""])
+    return list(as_lines([*fixed, *strata, "missed", "diverged", "lacks"], rows))
+
+
+def as_lines(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterable[str]:
+    """Yield the lines of a Markdown table."""
+    yield f"| {' | '.join(head)} |"
+    yield "|" + "---|" * len(head)
+    for row in rows:
+        yield f"| {' | '.join(row)} |"
+
+
+def number(value: float) -> str:
+    """Return a score with two digits and a typographic minus."""
+    return MISSING if not np.isfinite(value) else f"{value:.2f}".replace("-", "−")

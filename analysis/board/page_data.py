@@ -1,0 +1,137 @@
+"""The data of the page: methods, standings, profiles, and the curves and commands of every cell."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from analysis.board.cells import Curve
+from analysis.board.choose import OPTION
+from analysis.board.protocol import Entrant, Workload
+from analysis.board.scores import profiles
+from analysis.board.study import Study
+from analysis.results.results import Results
+
+FACTORS = tuple(float(2.0**power) for power in np.arange(-3, 3.01, 0.25))
+"""Costs relative to tuned D-SGD at which the page draws profiles."""
+OF_RUN = ("steps", "eval_every", "eval_spacing", "dtype")
+"""Settings of a cell's command that its runs have and the workload may not state."""
+
+
+def page_data(study: Study) -> dict[str, Any]:
+    """Return all that the page shows, as lists and dictionaries without NaN."""
+    protocol = study.protocol
+    names = list(dict.fromkeys(study.standings["method"]))
+    beside = study.side if study.sealed is None else {**study.side, "sealed": study.sealed}
+    return {
+        "strata": list(dict.fromkeys(protocol.strata.values())),
+        "finals": protocol.finals,
+        "prices": list(dict.fromkeys(study.standings["price"])),
+        "factors": FACTORS,
+        "methods": {name: _method(study, name) for name in names},
+        "standings": _records(study.standings),
+        "tries": {str(name): _rounded(some["score"]) for name, some in study.tries.groupby("method", sort=False)},
+        "profiles": [{**one, "solved": _rounded(one["solved"])} for one in profiles(protocol, study.scored, FACTORS)],
+        "cells": _cells(study),
+        "side": {name: _records(table) for name, table in beside.items()},
+        "labels": {name: study.label(name) for table in beside.values() for name in table["method"]},
+    }
+
+
+def _method(study: Study, entrant: str) -> dict[str, Any]:
+    """Return what the page says and filters by: the declaration of the method."""
+    said = study.results.declared.get(study.algo(entrant), {})
+    return {
+        "label": study.label(entrant),
+        "bound": study.protocol.entrants[entrant].bound,
+        "native": study.protocol.entrants[entrant].native is not None,
+        "ranked": study.ranked(entrant),
+        "family": said.get("family", study.algo(entrant)),
+        "needs": list(said.get("needs", ())),
+        "provenance": said.get("provenance", "unstated"),
+        "costs": [said.get(key) for key in ("vectors_per_step", "rounds", "gradients")],
+        "scale_free": bool(said.get("scale_free")),
+        "cite": said.get("cite", ""),
+    }
+
+
+def _cells(study: Study) -> list[dict[str, Any]]:
+    """Return one entry per ruleset, workload and entrant: its scores by price, a median curve and the command."""
+    out, labels = [], study.results.runs.set_index("run_id")
+    for (ruleset, workload, name), runs in study.scored.groupby(["ruleset", "workload", "entrant"], sort=False):
+        first = runs["price"].iloc[0]
+        ours = runs[runs["price"] == first]
+        out.append(
+            {
+                "ruleset": ruleset,
+                "workload": workload,
+                "method": name,
+                "setting": ours["setting"].iloc[0],
+                "scores": {str(p): round(float(some["score"].mean()), 3) for p, some in runs.groupby("price")},
+                "missed": int(ours["missed"].sum()),
+                "targets": study.protocol.count * len(ours),
+                "diverged": int(ours["diverged"].sum()),
+                **_curve([study.curves[run] for run in ours["run_id"]]),
+                "command": command(
+                    study.results,
+                    study.protocol.workloads[str(workload)],
+                    study.protocol.entrants[str(name)],
+                    ours["values"].iloc[0],
+                    labels.loc[ours["run_id"].iloc[0]],
+                    [int(seed) for seed in ours["seed"]],
+                ),
+            }
+        )
+    return out
+
+
+def _curve(curves: list[Curve]) -> dict[str, Any]:
+    """Return the median loss over the seeds by gradients; runs that ended early end the curve early."""
+    length = min(len(curve.losses) for curve in curves)
+    losses = np.stack([curve.losses[:length] for curve in curves])
+    with np.errstate(invalid="ignore"):
+        median = np.median(losses, axis=0)
+    return {"x": _rounded(curves[0].gradients[:length]), "y": _rounded(median)}
+
+
+def command(
+    results: Results,
+    workload: Workload,
+    entrant: Entrant,
+    values: Mapping[str, Any],
+    labels: pd.Series,
+    seeds: list[int],
+) -> str:
+    """Return the command that repeats the runs of a cell."""
+    own = {key: labels[key] for key in OF_RUN if key in labels and pd.notna(labels[key])}
+    chosen = {OPTION + name: value for name, value in values.items()}
+    settings = {**workload.settings, **own, **entrant.settings, "algo": entrant.algo, **chosen}
+    words = [f"{key}={_word(value)}" for key, value in settings.items()]
+    several = ["-m"] if len(seeds) > 1 else []
+    words.append(f"seed={','.join(map(str, sorted(seeds)))}")
+    return shlex.join(["python", "bench/run.py", *several, *words])
+
+
+def _word(value: Any) -> str:
+    if isinstance(value, bool | np.bool_):
+        return str(bool(value)).lower()
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _records(table: pd.DataFrame) -> list[dict[str, Any]]:
+    return [{str(k): _plain(v) for k, v in row.items()} for row in table.to_dict("records")]
+
+
+def _plain(value: Any) -> Any:
+    """Return a value that JSON has: null for NaN, four digits of a float."""
+    if isinstance(value, float | np.floating):
+        return float(f"{value:.4g}") if np.isfinite(value) else None
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _rounded(values: Any) -> list[Any]:
+    return [_plain(float(value)) for value in values]

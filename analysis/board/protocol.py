@@ -1,0 +1,213 @@
+"""The protocol of the board: workloads, entrants, prices and seeds, from board.yaml."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from analysis.board.totals import COMPARISONS
+from analysis.results.errors import NoData
+from analysis.study.score import COUNT, Price
+
+YARDSTICK = "dsgd"
+"""The entrant whose tuned cost has the score 0."""
+FROZEN = ("rules.md", "board.yaml", "targets.csv")
+"""The files that the hash of a version covers."""
+
+
+@dataclass(frozen=True)
+class Workload:
+    """A problem with its budget and seeds.
+
+    Attributes:
+        name: The identifier, such as D1.
+        stratum: The group of workloads that it is averaged with.
+        settings: Settings of run.py.
+        budget: Mini-batch gradients per node.
+        tune: The seeds that choose settings.
+        report: The seeds that report scores.
+        gate: The seeds that decide whether the graph is felt.
+        finals: Whether only some entrants run on it, so that no total includes it.
+    """
+
+    name: str
+    stratum: str
+    settings: Mapping[str, Any]
+    budget: float
+    tune: tuple[int, ...]
+    report: tuple[int, ...]
+    gate: tuple[int, ...] = ()
+    finals: bool = False
+
+
+@dataclass(frozen=True)
+class Entrant:
+    """A method with the settings that it runs with on every workload.
+
+    Attributes:
+        name: The name on the board: the method, or a bound such as ``pooled_adam``.
+        algo: The method.
+        settings: Settings that replace those of the workload, such as the lazy W.
+        option: The tuned stepsize or multiplier; None if the method has none.
+        bound: Whether it is a bound, which is shown and not ranked.
+        reference: Whether it is one of the references, the best of which sets the last target.
+        native: The options at which no number is left to choose; None if there are none.
+    """
+
+    name: str
+    algo: str
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    option: str | None = "eta"
+    bound: bool = False
+    reference: bool = False
+    native: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """All that board.yaml says, with the hash of the version."""
+
+    version: str
+    workloads: dict[str, Workload]
+    dev: dict[str, Workload]
+    entrants: dict[str, Entrant]
+    prices: dict[str, Price]
+    count: int = COUNT
+    comparisons: int = COMPARISONS
+    networks: tuple[str, ...] = ("lan", "wan", "cities8")
+    side: dict[str, Any] = field(default_factory=dict)
+    sealed: dict[str, Workload] = field(default_factory=dict)
+    finalists: Mapping[str, int] = field(default_factory=lambda: {"tiers": 2, "most": 10})
+    hash: str = ""
+
+    @property
+    def strata(self) -> dict[str, str]:
+        """The stratum of each workload of the total."""
+        return {name: workload.stratum for name, workload in self.workloads.items() if not workload.finals}
+
+    @property
+    def finals(self) -> list[str]:
+        """The workloads that are in no total."""
+        return [name for name, workload in self.workloads.items() if workload.finals]
+
+    @property
+    def ranked(self) -> list[str]:
+        """The entrants that are not bounds."""
+        return [name for name, entrant in self.entrants.items() if not entrant.bound]
+
+
+def read_protocol(folder: Path, size: str = "full") -> Protocol:
+    """Read board.yaml of a version.
+
+    Raises:
+        NoData: The file is missing, or lacks a part.
+    """
+    path = folder / "board.yaml"
+    if not path.is_file():
+        raise NoData(f"there is no {path}; give the folder of a version with --board, such as board/v1")
+    try:
+        found = protocol_of(yaml.safe_load(path.read_text(encoding="utf-8")), size)
+    except (KeyError, TypeError, AttributeError) as error:
+        raise NoData(f"{path} lacks or misstates {error}") from error
+    version = hash_of(folder)
+    return replace(found, hash=version, sealed=_sealed(folder / "sealed.yaml", version, found))
+
+
+def sealed_protocol(protocol: Protocol) -> Protocol:
+    """Return the protocol whose workloads are the sealed ones."""
+    return replace(protocol, workloads=protocol.sealed, dev={}, side={}, sealed={})
+
+
+def _sealed(path: Path, version: str, protocol: Protocol) -> dict[str, Workload]:
+    """Return the sealed workloads, with the report seeds of the others; none before bench/board.py has drawn them."""
+    if not path.is_file():
+        return {}
+    said = yaml.safe_load(path.read_text(encoding="utf-8"))
+    if said["version"] != version:
+        raise NoData(f"{path} is of the version {said['version']}; repeat python bench/board.py run sealed")
+    report = max((workload.report for workload in protocol.workloads.values()), key=len)
+    seeds = {"tune": (), "report": report, "gate": ()}
+    return {name: _workload(name, each, seeds) for name, each in said["workloads"].items()}
+
+
+def protocol_of(said: Mapping[str, Any], size: str = "full") -> Protocol:
+    """Return the protocol from the content of board.yaml."""
+    entrants = _entrants(said["entrants"], bound=False) | _entrants(said.get("bounds") or {}, bound=True)
+    seeds = said["seeds"]
+    workloads = {name: _workload(name, each, seeds) for name, each in said["workloads"].items()}
+    dev = {name: _workload(name, each, seeds) for name, each in (said.get("dev") or {}).items()}
+    if size == "quick":
+        quick = said["quick"]
+        fewer = {key: tuple(some) for key, some in quick["seeds"].items()}
+        workloads = {name: _smaller(workloads[name], quick["budget"], fewer) for name in quick["workloads"]}
+        dev = {name: _smaller(each, quick["budget"], fewer) for name, each in dev.items()}
+        entrants = {name: each for name, each in entrants.items() if each.bound or name in quick["entrants"]}
+    return Protocol(
+        version=str(said["version"]),
+        workloads=workloads,
+        dev=dev,
+        entrants=entrants,
+        prices={
+            name: Price(**{key: float(value) for key, value in each.items()}) for name, each in said["prices"].items()
+        },
+        count=int(said.get("targets", COUNT)),
+        comparisons=int(said.get("comparisons", COMPARISONS)),
+        networks=tuple(said.get("networks", Protocol.networks)),
+        side=dict(said.get("side") or {}) if size == "full" else {},
+        finalists=said.get("finalists", {"tiers": 2, "most": 10}),
+    )
+
+
+def side_protocol(protocol: Protocol, name: str) -> Protocol:
+    """Return the protocol of a side table: the workload that it is based on with other settings, and its entrants."""
+    said = protocol.side[name]
+    base = protocol.workloads[said["base"]]
+    changed = replace(base, name=name, settings={**base.settings, **(said.get("set") or {})})
+    entrants = _entrants(said["entrants"], bound=False)
+    return replace(protocol, workloads={name: changed}, dev={}, entrants=entrants, side={})
+
+
+def hash_of(folder: Path) -> str:
+    """Return the SHA-256 over the rules, the protocol and the targets; a missing file counts as empty."""
+    digest = hashlib.sha256()
+    for name in FROZEN:
+        path = folder / name
+        digest.update(path.read_bytes() if path.is_file() else b"")
+    return digest.hexdigest()
+
+
+def _workload(name: str, said: Mapping[str, Any], seeds: Mapping[str, Any]) -> Workload:
+    own = {key: tuple(some) for key, some in {**seeds, **(said.get("seeds") or {})}.items()}
+    finals = bool(said.get("finals"))
+    return Workload(name, said["stratum"], said["set"], float(said["budget"]), finals=finals, **own)
+
+
+def _smaller(workload: Workload, part: float, seeds: Mapping[str, tuple[int, ...]]) -> Workload:
+    own = {kind: seeds.get(kind, getattr(workload, kind)) for kind in ("tune", "report", "gate")}
+    budget = workload.budget * part
+    return replace(workload, budget=budget, tune=own["tune"], report=own["report"], gate=own["gate"])
+
+
+def _entrants(said: Mapping[str, Any], *, bound: bool) -> dict[str, Entrant]:
+    return {
+        name: Entrant(
+            name=name,
+            algo=each.get("method", name),
+            settings=each.get("set") or {},
+            option=each["stepsize"],
+            bound=bound,
+            reference=each.get("reference", False),
+            native=_options(each["native"]) if "native" in each else None,
+        )
+        for name, each in said.items()
+    }
+
+
+def _options(said: Mapping[str, Any]) -> dict[str, Any]:
+    """Return options by their labels in results: algo.eta is eta."""
+    return {name.removeprefix("algo."): value for name, value in said.items()}

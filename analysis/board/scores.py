@@ -1,0 +1,172 @@
+"""The scores of the report seeds: every ruleset, price, workload and entrant, and the standings from them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from analysis.board.best_of import best_of
+from analysis.board.cells import Curve
+from analysis.board.choose import ALL, CHOICE, RULESETS, TUNED, setting_of
+from analysis.board.protocol import YARDSTICK, Protocol
+from analysis.board.scoring import CostOf, Judge, at_price
+from analysis.board.targets import aims_of
+from analysis.board.totals import Scores, stratum_means, tier_ranges, tiers, total, weights
+from analysis.results.errors import NoData
+
+
+def reported(protocol: Protocol, table: pd.DataFrame, chosen: pd.DataFrame) -> pd.DataFrame:
+    """Return the runs with report seeds at the chosen settings, with their ruleset; a run may be in several."""
+    parts = []
+    for row in chosen.to_dict("records"):
+        setting = setting_of({str(name): value for name, value in row.items()})
+        mine = table[(table["entrant"] == row["method"]) & (table["setting"] == setting)]
+        mine = mine if row["workload"] == ALL else mine[mine["workload"] == row["workload"]]
+        parts.append(mine.assign(ruleset=row["ruleset"]))
+    seeds = {name: set(workload.report) for name, workload in protocol.workloads.items()}
+    found = pd.concat(parts, ignore_index=True) if parts else table.assign(ruleset="")
+    return found[[seed in seeds[name] for name, seed in zip(found["workload"], found["seed"], strict=True)]]
+
+
+def scored(
+    protocol: Protocol,
+    runs: pd.DataFrame,
+    curves: Mapping[str, Curve],
+    frozen: pd.DataFrame,
+    clocks: Mapping[str, CostOf] | None = None,
+    against: str = TUNED,
+) -> pd.DataFrame:
+    """Return the reported runs with ruleset, price, score, misses and costs; ``clocks`` are seconds on networks.
+
+    ``against`` is the ruleset of D-SGD whose cost has the score 0.
+
+    Raises:
+        NoData: A workload has no such runs of D-SGD.
+    """
+    prices = {name: at_price(curves, price) for name, price in protocol.prices.items()} | dict(clocks or {})
+    rows, parts = frozen.set_index("workload", drop=False), []
+    for name, mine in runs.groupby("workload", sort=False):
+        ours = mine[(mine["entrant"] == YARDSTICK) & (mine["ruleset"] == against)]
+        if ours.empty or name not in rows.index:
+            raise NoData(f"{name} has no report runs of {YARDSTICK} ({against}), or no row in targets.csv")
+        aims = aims_of(rows.loc[name].to_dict(), mine, curves)
+        for price, cost_of in prices.items():
+            judge = Judge(protocol.workloads[str(name)], aims, curves, cost_of, protocol.count)
+            parts.append(judge.scored(mine, ours).assign(price=price))
+    if not parts:
+        raise NoData("no run with a report seed has a chosen setting")
+    return pd.concat(parts, ignore_index=True)
+
+
+def standings(protocol: Protocol, found: pd.DataFrame, ranked: Callable[[str], bool]) -> pd.DataFrame:
+    """Return one row per ruleset, price and entrant: total with interval, tier with its range, strata, misses.
+
+    Entrants that are not ``ranked``, bounds and entrants that lack a run have no tier.
+    """
+    rows: list[dict[str, Any]] = []
+    for (ruleset, price), mine in found.groupby(["ruleset", "price"], sort=False):
+        everything = {str(name): _by_workload(some) for name, some in mine.groupby("entrant", sort=False)}
+        mine = mine[mine["workload"].isin(list(protocol.strata))]
+        scores = {str(name): _by_workload(some) for name, some in mine.groupby("entrant", sort=False)}
+        there = {w: s for w, s in protocol.strata.items() if w in set(mine["workload"])}
+        whole = {name: some for name, some in scores.items() if not _lacking(protocol, some, there)}
+        compared = {n: s for n, s in whole.items() if ranked(n) and not protocol.entrants[n].bound}
+        found_tiers = tiers(compared, there, protocol.comparisons)
+        ranges = tier_ranges(compared, there, protocol.comparisons)
+        for name, some in scores.items():
+            own = total(some, there) if name in whole else None
+            runs = mine[mine["entrant"] == name]
+            gap = found_tiers.behind.get(name)
+            rows.append(
+                {
+                    "ruleset": ruleset,
+                    "price": price,
+                    "method": name,
+                    "tier": found_tiers.tier.get(name),
+                    "tier_low": ranges.get(name, (None, None))[0],
+                    "tier_high": ranges.get(name, (None, None))[1],
+                    "score": own.value if own else np.nan,
+                    "low": own.low if own else np.nan,
+                    "high": own.high if own else np.nan,
+                    "behind": gap.value if gap else np.nan,
+                    **stratum_means(some, there),
+                    **{w: everything[name][w].mean() if w in everything[name] else np.nan for w in protocol.finals},
+                    "missed": int(runs["missed"].sum()),
+                    "targets": protocol.count * len(runs),
+                    "diverged": int(runs["diverged"].sum()),
+                    "runs": len(runs),
+                    "lacks": " ".join(_lacking(protocol, some, there)),
+                    "workloads": " ".join(there),
+                }
+            )
+    out = pd.DataFrame(rows)
+    order = {name: place for place, name in enumerate([*RULESETS, *protocol.prices, *protocol.networks])}
+    keys = {"by_rule": out["ruleset"].map(order), "by_price": out["price"].map(order), "by_score": -out["score"]}
+    ordered = out.assign(**keys).sort_values([*keys, "method"], na_position="last")
+    return ordered.drop(columns=list(keys)).reset_index(drop=True)
+
+
+def _by_workload(runs: pd.DataFrame) -> Scores:
+    return {str(name): some.set_index("seed")["score"].sort_index() for name, some in runs.groupby("workload")}
+
+
+def _lacking(protocol: Protocol, scores: Scores, there: Mapping[str, str]) -> list[str]:
+    """Return the workloads of which an entrant lacks a report seed."""
+    return [
+        name for name in there if name not in scores or set(scores[name].index) < set(protocol.workloads[name].report)
+    ]
+
+
+def finalists(protocol: Protocol, standings: pd.DataFrame) -> pd.DataFrame:
+    """Return the entrants that run in the finals: the best of the first tiers, tuned, at the price of the choice."""
+    mine = standings[(standings["ruleset"] == TUNED) & (standings["price"] == CHOICE)]
+    best = mine[mine["tier"] <= protocol.finalists["tiers"]].sort_values(["tier", "score"], ascending=[True, False])
+    return best[["method", "tier", "score"]].head(protocol.finalists["most"])
+
+
+def by_tries(protocol: Protocol, graded: pd.DataFrame) -> pd.DataFrame:
+    """Return V(K) of every entrant with runs on all workloads: the expected score of the best of K random settings.
+
+    A workload with fewer than K settings counts with all of its settings.
+    """
+    there = {w: s for w, s in protocol.strata.items() if w in set(graded["workload"])}
+    share, out = weights(there), []
+    for name, runs in graded[graded["workload"].isin(list(there))].groupby("entrant", sort=False):
+        each = {
+            w: best_of(some.pivot(index="setting", columns="seed", values="score"))
+            for w, some in runs.groupby("workload")
+        }
+        if set(each) < set(share) or any(not len(values) for values in each.values()):
+            continue
+        most = max(map(len, each.values()))
+        for tried in range(1, most + 1):
+            value = sum(share[w] * values[min(tried, len(values)) - 1] for w, values in each.items())
+            out.append({"method": name, "settings": tried, "score": float(value)})
+    return pd.DataFrame(out, columns=["method", "settings", "score"])
+
+
+def profiles(protocol: Protocol, found: pd.DataFrame, factors: Sequence[float]) -> Iterator[dict[str, Any]]:
+    """Yield for each ruleset, price and entrant the part of (workload, target, seed) reached within each factor.
+
+    The factor is relative to the median cost of tuned D-SGD, so that a new entrant changes no curve. A missed target
+    counts as not reached, also within large factors.
+    """
+    base = {
+        key: np.median(np.stack(list(some["costs"])), axis=0)
+        for key, some in found[(found["entrant"] == YARDSTICK) & (found["ruleset"] == TUNED)].groupby(
+            ["workload", "price"]
+        )
+    }
+    for (ruleset, price, name), runs in found.groupby(["ruleset", "price", "entrant"], sort=False):
+        share = weights({w: s for w, s in protocol.strata.items() if w in set(runs["workload"])})
+        solved = np.zeros(len(factors))
+        for workload, some in runs[runs["workload"].isin(list(share))].groupby("workload"):
+            costs, missed = np.stack(list(some["costs"])), some["missed"].to_numpy(int)
+            ratios = costs / base[workload, price]
+            # targets are nested: the missed ones are the last ones
+            ratios[np.arange(ratios.shape[1]) >= (ratios.shape[1] - missed)[:, None]] = np.inf
+            solved += share[str(workload)] * np.array([(ratios <= factor).mean() for factor in factors])
+        yield {"ruleset": ruleset, "price": price, "method": name, "solved": solved.tolist()}

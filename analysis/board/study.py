@@ -1,0 +1,195 @@
+"""The parts of the board, each made once from the results and the frozen files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import pandas as pd
+
+from analysis.board.cells import Curve, cells, curves
+from analysis.board.choose import DEV, TUNED, as_table, choose_dev, choose_tuned, graded, native
+from analysis.board.clock import clocks
+from analysis.board.gate import gate
+from analysis.board.markdown import side_markdown, standings_markdown
+from analysis.board.protocol import Protocol, read_protocol, sealed_protocol, side_protocol
+from analysis.board.scores import by_tries, finalists, reported, scored, standings
+from analysis.board.side import SideTable
+from analysis.board.targets import MINIMUM, freeze
+from analysis.results.errors import NoData
+from analysis.results.labels import marked, method_name
+from analysis.results.results import Results
+
+
+@dataclass(frozen=True, eq=False)
+class Study:
+    """The board of one results folder.
+
+    Attributes:
+        results: The runs.
+        folder: The folder of the version, with board.yaml.
+        home: The folder of targets.csv and chosen.csv.
+        size: full or quick.
+    """
+
+    results: Results
+    folder: Path
+    home: Path
+    size: str = "full"
+
+    def files(self, part: str) -> dict[str, str]:
+        """Return the files of a part, with their texts."""
+        makers: dict[str, Callable[[], dict[str, str]]] = {
+            "targets": lambda: {"targets.csv": _csv(self.fresh_targets)},
+            "gate": lambda: {"gate.csv": _csv(self.gate)},
+            "choose": lambda: {"chosen.csv": _csv(self.choice)},
+            "score": self._score_files,
+            "finalists": lambda: {"finalists.csv": _csv(finalists(self.protocol, self.standings))},
+        }
+        return makers[part]()
+
+    @cached_property
+    def protocol(self) -> Protocol:
+        """The protocol, with the hash of the version."""
+        return read_protocol(self.folder, self.size)
+
+    @cached_property
+    def table(self) -> pd.DataFrame:
+        """The runs of all workloads, the development problems and not the side tables."""
+        return cells(self.results, self.protocol, {**self.protocol.workloads, **self.protocol.dev})
+
+    @cached_property
+    def curves(self) -> dict[str, Curve]:
+        """The courses of the runs of ``table``."""
+        return curves(self.results, self.table)
+
+    @cached_property
+    def fresh_targets(self) -> pd.DataFrame:
+        """The targets of the workloads and development problems that have runs."""
+        there = set(self.table["workload"])
+        known = {**self.protocol.workloads, **self.protocol.dev}
+        some = [workload for name, workload in known.items() if name in there]
+        return freeze(self.protocol, some, self.table, self.curves)
+
+    @cached_property
+    def targets(self) -> pd.DataFrame:
+        """The frozen targets."""
+        return _read(self.home / "targets.csv", "targets")
+
+    @cached_property
+    def gate(self) -> pd.DataFrame:
+        """Whether the graph is felt on each workload."""
+        there = set(self.table["workload"])
+        some = [workload for name, workload in self.protocol.workloads.items() if name in there]
+        frozen = freeze(self.protocol, some, self.table, self.curves)
+        return gate(some, self.table, self.curves, frozen)
+
+    @cached_property
+    def graded(self) -> pd.DataFrame:
+        """The tuning runs of the workloads with their scores."""
+        return graded(self.protocol, self.protocol.workloads.values(), self.table, self.curves, self.targets)
+
+    @cached_property
+    def choice(self) -> pd.DataFrame:
+        """The chosen settings of all rulesets and side tables."""
+        rows = choose_tuned(self.graded)
+        if set(self.protocol.dev) & set(self.table["workload"]):
+            found = graded(self.protocol, self.protocol.dev.values(), self.table, self.curves, self.targets)
+            rows += choose_dev(found)
+        for side in self._side_tables.values():
+            rows += side.choice()
+        return as_table([*rows, *native(self.protocol)])
+
+    @cached_property
+    def _side_tables(self) -> dict[str, SideTable]:
+        """The side tables, with the targets of the workload that each is based on."""
+        out = {}
+        for name, said in self.protocol.side.items():
+            frozen = self.targets[self.targets["workload"] == said["base"]].assign(workload=name)
+            out[name] = SideTable(self.results, side_protocol(self.protocol, name), frozen)
+        return out
+
+    @cached_property
+    def chosen(self) -> pd.DataFrame:
+        """The frozen choice."""
+        return _read(self.home / "chosen.csv", "choose")
+
+    @cached_property
+    def scored(self) -> pd.DataFrame:
+        """The report runs with their scores at every price."""
+        main = self.table[self.table["workload"].isin(list(self.protocol.workloads))]
+        runs = reported(self.protocol, main, self.chosen)
+        times = clocks(self.results, runs["run_id"], self.protocol.networks)
+        return scored(self.protocol, runs, self.curves, self.targets, times)
+
+    @cached_property
+    def standings(self) -> pd.DataFrame:
+        """The standings of the rulesets and prices."""
+        return standings(self.protocol, self.scored, self.ranked)
+
+    @cached_property
+    def tries(self) -> pd.DataFrame:
+        """V(K) of every entrant."""
+        return by_tries(self.protocol, self.graded)
+
+    @cached_property
+    def side(self) -> dict[str, pd.DataFrame]:
+        """The standings of the side tables that have report runs."""
+        found = {name: side.standings(self.chosen, self.ranked) for name, side in self._side_tables.items()}
+        return {name: table for name, table in found.items() if table is not None}
+
+    @cached_property
+    def sealed(self) -> pd.DataFrame | None:
+        """The standings on the sealed workloads, relative to D-SGD's development setting; None if there are none."""
+        protocol = sealed_protocol(self.protocol)
+        table = cells(self.results, protocol, protocol.workloads)
+        runs = reported(protocol, table, self.chosen[self.chosen["ruleset"] != TUNED])
+        if runs.empty:
+            return None
+        courses = curves(self.results, runs.drop_duplicates("run_id"))
+        frozen = pd.DataFrame({"workload": list(protocol.workloads), "rule": MINIMUM})
+        return standings(protocol, scored(protocol, runs, courses, frozen, against=DEV), self.ranked)
+
+    def algo(self, entrant: str) -> str:
+        """Return the method of an entrant."""
+        known = self.protocol.entrants.get(entrant)
+        return known.algo if known else entrant
+
+    def ranked(self, entrant: str) -> bool:
+        """Return whether the rule of an entrant is verified and published, by the declaration of its runs."""
+        return not marked({self.algo(entrant): ""}, self.results)[0][self.algo(entrant)]
+
+    def label(self, entrant: str) -> str:
+        """Return the name of an entrant with its mark: D-SGD, GT-NSGDm†, pooled Adam."""
+        algo = self.algo(entrant)
+        name = marked({algo: method_name(algo, self.results)}, self.results)[0][algo]
+        prefix = entrant.removesuffix(algo).rstrip("_")
+        return f"{prefix} {name}" if prefix else name
+
+    def _score_files(self) -> dict[str, str]:
+        long = self.scored.drop(columns=["values", "costs"])
+        files = {
+            "scores.csv": _csv(long),
+            "standings.csv": _csv(self.standings),
+            "tries.csv": _csv(self.tries),
+            "board.md": standings_markdown(self.protocol, self.standings, self.label),
+        }
+        for name, table in self.side.items():
+            files[f"side_{name}.csv"] = _csv(table)
+            files["board.md"] += side_markdown(name, table, self.label)
+        if self.sealed is not None:
+            files["sealed.csv"] = _csv(self.sealed)
+            files["board.md"] += side_markdown("sealed", self.sealed, self.label)
+        return files
+
+
+def _csv(table: pd.DataFrame) -> str:
+    return str(table.to_csv(index=False, float_format="%.10g", lineterminator="\n"))
+
+
+def _read(path: Path, part: str) -> pd.DataFrame:
+    if not path.is_file():
+        raise NoData(f"there is no {path}; write it with python analysis/make_board.py {part}")
+    return pd.read_csv(path)

@@ -1,0 +1,63 @@
+"""Make the board from stored runs: targets, gate, choose, finalists, score or page.
+
+targets freezes the losses to reach, gate says whether the graph is felt, choose
+writes the chosen settings, finalists the entrants of the last workload, score
+the tables of the report seeds, page one HTML file. The quick size keeps its
+files in the results folder.
+
+Examples:
+  python analysis/make_board.py targets --results results
+  python analysis/make_board.py choose --size quick
+  python analysis/make_board.py score --results results --out board/v1
+  python analysis/make_board.py page --results results --out board.html
+"""
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+if __name__ == "__main__":
+    sys.path[0] = str(Path(__file__).resolve().parents[1])
+    from bench.terminal.command import begin
+
+    begin()
+
+from analysis.board.study import Study
+from analysis.results.errors import in_sentences
+from analysis.results.read import add_source, read
+from bench.base.home import ROOT
+from bench.store.files import write_text
+from bench.terminal.command import say
+
+PARTS = ("targets", "gate", "choose", "finalists", "score", "page")
+
+
+@in_sentences("There is no board")
+def main(argv: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("part", choices=PARTS, metavar="PART", help=", ".join(PARTS))
+    add_source(parser)
+    parser.add_argument(
+        "--board", type=Path, default=ROOT / "board" / "v1", metavar="FOLDER", help="version of the board"
+    )
+    parser.add_argument("--size", choices=("full", "quick"), default="full", help="quick: 8 methods on 2 workloads")
+    parser.add_argument("--out", type=Path, metavar="PATH", help="folder of the tables, or HTML file of the page")
+    given = parser.parse_args(argv)
+    home = given.board if given.size == "full" else Path(given.results)
+    study = Study(read(given.results, given.without), given.board, home, given.size)
+    if given.part == "page":
+        from analysis.board.page import page  # needs jinja2
+
+        files = {given.out or home / "board.html": page(study)}
+    else:
+        files = {(given.out or home) / name: text for name, text in study.files(given.part).items()}
+    for path, text in files.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_text(path, text)
+        say(f"Written: {path}", sys.stdout)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

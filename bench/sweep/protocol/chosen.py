@@ -1,0 +1,83 @@
+"""The settings that were chosen on the tuning seeds, from chosen.csv, and the longer grids that they ask for."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import yaml
+
+from bench.base.errors import UserError
+from bench.sweep.protocol.read import Board, Entrant
+
+COLUMNS = ("ruleset", "workload", "method")
+"""Columns that are no options."""
+RULESETS = ("tuned", "dev", "native")
+ALL = "all"
+"""In the column workload: every workload."""
+
+
+class Chosen(NamedTuple):
+    """One row: the setting of an entrant on a workload."""
+
+    ruleset: str
+    workload: str
+    entrant: str
+    values: dict[str, Any]
+    tied: bool = False
+    """Whether other settings have the same score. Such a value says nothing about the grid."""
+
+
+def read_chosen(file: Path) -> list[Chosen]:
+    """Return the rows of chosen.csv; UserError if it is missing or has other columns."""
+    if not file.is_file():
+        raise UserError(f"There is no {file}. Choose the settings first: python analysis/make_board.py choose.")
+    with file.open(newline="", encoding="utf-8") as stream:
+        rows = list(csv.DictReader(stream))
+    out = []
+    for row in rows:
+        if lacking := [name for name in COLUMNS if not row.get(name)]:
+            raise UserError(f"{file} has a row without '{lacking[0]}': {row}.")
+        if row["ruleset"] not in RULESETS:
+            raise UserError(f"{file} has the ruleset '{row['ruleset']}'. Use one of {', '.join(RULESETS)}.")
+        options = {name: yaml.safe_load(text) for name, text in row.items() if name.startswith("algo.") and text}
+        tied = (row.get("tied") or "1") not in ("1", "1.0")
+        out.append(Chosen(row["ruleset"], row["workload"], row["method"], options, tied))
+    return out
+
+
+def values_to_try(board: Board, entrant: Entrant, chosen: Iterable[Chosen]) -> list[float]:
+    """Return the stepsizes to try, with more values on a side of the grid at whose end a chosen one lies.
+
+    A value that shares its score with others adds none, and neither do the finals, which come after the choice.
+    """
+    grid = board.grids[entrant.grid]
+    key = f"algo.{entrant.stepsize}"
+    finals = [name for name, workload in board.workloads.items() if workload.finals]
+    mine = [row for row in chosen if row.entrant == entrant.name and not row.tied and row.workload not in finals]
+    best = [row.values[key] for row in mine if key in row.values]
+    return sorted({*_longer(board, grid, best, up=False), *grid, *_longer(board, grid, best, up=True)})
+
+
+def _longer(board: Board, grid: tuple[float, ...], best: list[float], up: bool) -> list[float]:
+    """Return the further values on one side: each extension is made if a best value is at the end so far."""
+    more: list[float] = []
+    end = max(grid) if up else min(grid)
+    for _ in range(board.extensions):
+        if not any(value >= end if up else value <= end for value in best):
+            break
+        for _ in range(board.extension):
+            end = next_value(end, up)
+            more.append(end)
+    return more
+
+
+def next_value(value: float, up: bool) -> float:
+    """Return the next value of the sequence …, 0.3, 1, 3, 10, …, whose ratio is about √10."""
+    digit, power = f"{value:e}".split("e")
+    one = float(digit) < 2
+    if up:
+        return float(f"3e{power}") if one else float(f"1e{int(power) + 1}")
+    return float(f"3e{int(power) - 1}") if one else float(f"1e{power}")

@@ -1,0 +1,169 @@
+"""The runs of each phase of the board, as blocks of settings."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+from bench.base.errors import UserError
+from bench.sweep.protocol.chosen import ALL, Chosen, values_to_try
+from bench.sweep.protocol.read import Board, Entrant, Settings, Workload
+from bench.sweep.protocol.sealed import sealed
+
+PHASES = {
+    "gate": "is the graph felt? tuned D-SGD on the graph and on the average of all nodes",
+    "pilot": "how long does a run take?",
+    "dev": "the grid on the development problems",
+    "tune": "the grid on the workloads, with the tuning seeds",
+    "report": "the chosen settings, with the report seeds",
+    "side": "the grid and the chosen settings of the side tables",
+    "sealed": "untuned settings on the two problems drawn from the hash of the version",
+}
+OVERHEAD = 1.2
+"""Evaluations and files take a fifth of the time of the steps."""
+
+
+class Cell(NamedTuple):
+    """The runs of one entrant on one workload."""
+
+    phase: str
+    workload: Workload
+    entrant: Entrant
+    blocks: list[Settings]
+
+    @property
+    def gradients(self) -> float:
+        """The gradients per node of all runs together."""
+        return sum(runs_of(block) * block["steps"] for block in self.blocks) * self.entrant.properties.gradients
+
+    @property
+    def runs(self) -> int:
+        return sum(map(runs_of, self.blocks))
+
+
+def runs_of(block: Settings) -> int:
+    """Return the number of runs of a block."""
+    return math.prod(len(value) for value in block.values() if isinstance(value, list))
+
+
+def cells(board: Board, phase: str, chosen: Sequence[Chosen] = ()) -> list[Cell]:
+    """Return the cells of a phase; ``chosen`` are the settings of chosen.csv, if it exists."""
+    if phase not in PHASES:
+        raise UserError(f"There is no phase '{phase}'. Use one of {', '.join(PHASES)}.")
+    made = list(MAKERS[phase](board, chosen))
+    return [cell for cell in made if cell.blocks]
+
+
+def of_workloads(found: Sequence[Cell], names: Sequence[str]) -> list[Cell]:
+    """Return the cells of these workloads; without names, all."""
+    return [cell for cell in found if not names or cell.workload.name in names]
+
+
+def _gate(board: Board, chosen: Sequence[Chosen]) -> Iterator[Cell]:
+    felt = [one for one in board.everyone.values() if one.reference or one.name == board.yardstick]
+    return _grids(board, "gate", board.workloads.values(), felt, "gate", chosen)
+
+
+def _pilot(board: Board, chosen: Sequence[Chosen]) -> Iterator[Cell]:
+    some = [board.entrants[name] for name in board.pilot["entrants"] if name in board.entrants]
+    for workload in (*board.workloads.values(), *board.dev.values()):
+        short = replace(workload, budget=int(workload.budget * board.pilot["budget"]))
+        yield from _grids(board, "pilot", [short], some, "tune", ())
+
+
+def _dev(board: Board, chosen: Sequence[Chosen]) -> Iterator[Cell]:
+    return _grids(board, "dev", board.dev.values(), board.everyone.values(), "tune", chosen)
+
+
+def _tune(board: Board, chosen: Sequence[Chosen]) -> Iterator[Cell]:
+    return _grids(board, "tune", board.workloads.values(), board.everyone.values(), "tune", chosen)
+
+
+def _report(board: Board, chosen: Sequence[Chosen]) -> Iterator[Cell]:
+    for workload in board.workloads.values():
+        for entrant in (one for one in board.everyone.values() if board.takes_part(one, workload)):
+            yield Cell("report", workload, entrant, _settled(board, workload, entrant, chosen))
+
+
+def _side(board: Board, chosen: Sequence[Chosen]) -> Iterator[Cell]:
+    for side in board.side.values():
+        here = [row for row in chosen if row.workload == side.workload.name]
+        for entrant in side.entrants.values():
+            (grid,) = _grids(board, "side", [side.workload], [entrant], "tune", here)
+            settled = _settled(board, side.workload, entrant, here) if here else []
+            yield grid._replace(blocks=[*grid.blocks, *settled])
+
+
+def _sealed(board: Board, chosen: Sequence[Chosen]) -> Iterator[Cell]:
+    for workload in sealed(board, board.version()).values():
+        for entrant in board.everyone.values():
+            yield Cell("sealed", workload, entrant, _settled(board, workload, entrant, chosen))
+
+
+MAKERS = {
+    "gate": _gate,
+    "pilot": _pilot,
+    "dev": _dev,
+    "tune": _tune,
+    "report": _report,
+    "side": _side,
+    "sealed": _sealed,
+}
+
+
+def _grids(
+    board: Board,
+    phase: str,
+    workloads: Iterable[Workload],
+    entrants: Iterable[Entrant],
+    seeds: str,
+    chosen: Sequence[Chosen],
+) -> Iterator[Cell]:
+    """Yield a cell with the whole grid for every workload and entrant."""
+    some = list(entrants)
+    for workload in workloads:
+        for entrant in (one for one in some if board.takes_part(one, workload)):
+            grid: Settings = {"algo.schedule": list(entrant.schedules or workload.schedules)}
+            if entrant.stepsize is not None:
+                grid[f"algo.{entrant.stepsize}"] = values_to_try(board, entrant, chosen)
+            yield Cell(phase, workload, entrant, [_block(board, workload, entrant, grid, workload.seeds[seeds])])
+
+
+def _settled(board: Board, workload: Workload, entrant: Entrant, chosen: Iterable[Chosen]) -> list[Settings]:
+    """Return a block for each distinct setting that was chosen or is native, with the report seeds."""
+    mine = [row.values for row in chosen if row.entrant == entrant.name and row.workload in (workload.name, ALL)]
+    settings = [*mine, *([entrant.native] if entrant.native else [])]
+    distinct = {repr(sorted(values.items(), key=str)): values for values in settings}
+    return [_block(board, workload, entrant, values, workload.seeds["report"]) for values in distinct.values()]
+
+
+def _block(
+    board: Board, workload: Workload, entrant: Entrant, options: Settings, seeds: Sequence[int]
+) -> dict[str, Any]:
+    """Return the block of one entrant on one workload with these options."""
+    steps = entrant.steps(workload.budget)
+    declared = entrant.properties
+    engine = {} if declared.asynchronous else {"engine": "stacked"}
+    exact = {"dtype": "float64"} if declared.requires_float64 else {}
+    return {
+        **board.common,
+        **engine,
+        **workload.set,
+        **exact,
+        **entrant.set,
+        "algo": entrant.method,
+        **options,
+        "steps": steps,
+        "eval_every": max(1, steps // board.evaluations),
+        "seed": list(seeds),
+    }
+
+
+def seconds(board: Board, cell: Cell, measured: dict[str, float]) -> float:
+    """Return the estimated seconds of a cell, from the pilot's milliseconds per gradient where it has been run."""
+    name = cell.workload.name
+    base = board.side[name].base if name in board.side else name
+    known = {**board.milliseconds, **measured}
+    return cell.gradients * known.get(base, known["D1"]) / 1000 * OVERHEAD

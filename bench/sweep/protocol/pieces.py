@@ -1,0 +1,129 @@
+"""Compose the runs of the board, and divide them into pieces of limited time."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Collection, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import pyarrow.parquet as pq
+
+from bench.base.errors import Refused, UserError
+from bench.config.blocks import of_blocks
+from bench.config.run_config import RunConfig
+from bench.store.record import FINAL
+from bench.sweep.preflight import check
+from bench.sweep.protocol.phases import Cell, seconds
+from bench.sweep.protocol.read import Board
+from bench.sweep.resume import Run, reusable
+from bench.terminal.console import Console
+from bench.terminal.display import counting
+
+PASSED_ON = ("results", "device", "data_dir", "jobs", "force", "stale", "engine.memory_gb")
+"""Settings that a user may type: they do not change the numbers of a run."""
+TIMES = "board_times.json"
+"""In the results folder: the milliseconds of a run per gradient, by device and workload."""
+
+
+class Composed(NamedTuple):
+    """A cell with its runs."""
+
+    cell: Cell
+    runs: list[RunConfig]
+
+    def left(self, archived: Collection[str] = ()) -> list[RunConfig]:
+        """Return the runs that are not done, or done by another version of the code; all with force=true.
+
+        ``archived`` are the runs that an archive has.
+        """
+        return [run for run in self.runs if run.run_id not in archived and not reusable(Run(run))]
+
+
+def archived_runs(archives: Sequence[Path]) -> set[str]:
+    """Return the runs that have ended in these archives of analysis/archive.py."""
+    out: set[str] = set()
+    for folder in archives:
+        file = folder / "runs.parquet"
+        if not file.is_file():
+            raise UserError(f"'{folder}' is no archive: {file} is missing. Make one with analysis/archive.py.")
+        table = pq.read_table(file, columns=["run_id", "state"]).to_pydict()
+        out.update(run for run, state in zip(table["run_id"], table["state"], strict=True) if state in FINAL)
+    return out
+
+
+def check_words(words: Sequence[str]) -> None:
+    """Reject settings that would change the protocol."""
+    for word in words:
+        if word.partition("=")[0] not in PASSED_ON:
+            raise UserError(f"The board fixes all settings, got '{word}'. You may type {', '.join(PASSED_ON)}.")
+
+
+def composed(cells: Sequence[Cell], words: Sequence[str]) -> list[Composed]:
+    """Return the cells with their runs. The runs are not checked against this machine."""
+    check_words(words)
+    with counting(Console(stderr=True, soft_wrap=True), "composing {} of {} cells") as say:
+        blocks = [block for cell in cells for block in cell.blocks]
+        runs = iter(of_blocks(blocks, words, "The board", say) if blocks else [])
+        return [Composed(cell, [run for _ in cell.blocks for run in next(runs)]) for cell in cells]
+
+
+def piece_of(board: Board, cells: Sequence[Cell], piece: int, pieces: int) -> list[Cell]:
+    """Return the cells of one of several pieces that take about the same time. Every machine gets the same division."""
+    times = [seconds(board, cell, {}) for cell in cells]
+    total, before, out = sum(times), 0.0, []
+    for cell, time in zip(cells, times, strict=True):
+        if min(pieces - 1, int((before + time / 2) / total * pieces)) == piece - 1:
+            out.append(cell)
+        before += time
+    return out
+
+
+def first_minutes(
+    board: Board,
+    cells: Sequence[Composed],
+    minutes: float | None,
+    measured: dict[str, float],
+    archived: Collection[str] = (),
+) -> list[RunConfig]:
+    """Return the runs left that take about so many minutes, at least one cell; None: all runs left."""
+    out: list[RunConfig] = []
+    spent = 0.0
+    for one in cells:
+        if not (left := one.left(archived)):
+            continue
+        spent += seconds(board, one.cell, measured) * len(left) / len(one.runs)
+        if out and minutes is not None and spent > 60 * minutes:
+            break
+        out += left
+    return list({run.run_id: run for run in out}.values())
+
+
+def valid(runs: Sequence[RunConfig], errors: Console) -> list[RunConfig]:
+    """Return the runs that the network allows; print why others are skipped."""
+    out, skipped = [], Counter[str]()
+    for run in runs:
+        try:
+            check(run)
+            out.append(run)
+        except Refused as error:
+            skipped[f"{run.algo.name} on {run.topology.name}: {error}"] += 1
+    for reason, times in skipped.items():
+        errors.print(f"Skipping {times} runs: {reason}", markup=False)
+    return out
+
+
+def measured_times(results: Path, device: str) -> dict[str, float]:
+    """Return the milliseconds per gradient that the pilot measured on this kind of device."""
+    file = results / TIMES
+    known: dict[str, dict[str, float]] = json.loads(file.read_text("utf-8")) if file.is_file() else {}
+    return known.get(device, {})
+
+
+def keep_time(results: Path, device: str, workload: str, milliseconds: float) -> None:
+    """Add a measured time to those of the results folder."""
+    file = results / TIMES
+    known = json.loads(file.read_text("utf-8")) if file.is_file() else {}
+    known.setdefault(device, {})[workload] = milliseconds
+    file.write_text(json.dumps(known, indent=2, sort_keys=True) + "\n", encoding="utf-8")

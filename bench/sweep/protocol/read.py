@@ -1,0 +1,205 @@
+"""Read the protocol of the board from board.yaml."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from bench.base.errors import UserError, closest
+from bench.base.home import ROOT
+from bench.base.registry import algorithms
+from bench.method import Properties
+
+BOARD = ROOT / "board" / "v1"
+"""The folder of the present version."""
+FROZEN = ("rules.md", "board.yaml", "targets.csv")
+"""The files whose hash is that of the version."""
+
+FINALISTS = "finalists.csv"
+"""The entrants that run on the workloads of the finals too."""
+Settings = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Entrant:
+    """A method with the settings that the board tries.
+
+    Attributes:
+        name: The name on the board.
+        method: The method, by default the name.
+        stepsize: The option of the method that is tuned; None: there is none.
+        grid: The grid of its values, ``follow`` or ``length``.
+        schedules: The schedules that are tried; None: those of the workload.
+        native: The setting with every number from the paper; None: the method leaves a number to choose.
+        set: Settings beside those of the workload.
+        reference: Whether F_ref is the best of this and other references.
+    """
+
+    name: str
+    method: str = ""
+    stepsize: str | None = None
+    grid: str = "follow"
+    schedules: tuple[str, ...] | None = None
+    native: Settings | None = None
+    set: Settings = field(default_factory=dict)
+    reference: bool = False
+
+    @cached_property
+    def properties(self) -> Properties:
+        """What the method declares with the options of this entrant."""
+        own = {key.removeprefix("algo."): value for key, value in self.set.items() if key.startswith("algo.")}
+        declared: Properties = algorithms[self.method].declare_for(own)
+        return declared
+
+    def steps(self, budget: int) -> int:
+        """Return the number of steps with at most ``budget`` gradients per node, with those of the start."""
+        return max(1, (budget - self.properties.start_samples) // self.properties.gradients)
+
+
+@dataclass(frozen=True)
+class Workload:
+    """A problem on a network, with a budget of gradients per node.
+
+    ``finals``: only some entrants run on it (see ``Board.takes_part``), and no total includes it.
+    """
+
+    name: str
+    stratum: str
+    budget: int
+    set: Settings
+    schedules: tuple[str, ...]
+    seeds: Mapping[str, tuple[int, ...]]
+    finals: bool = False
+
+
+@dataclass(frozen=True)
+class Side:
+    """A side table: a workload on another network, with its own entrants."""
+
+    base: str
+    workload: Workload
+    entrants: Mapping[str, Entrant]
+
+
+@dataclass(frozen=True)
+class Board:
+    """The protocol."""
+
+    folder: Path
+    common: Settings
+    evaluations: int
+    grids: Mapping[str, tuple[float, ...]]
+    extension: int
+    extensions: int
+    workloads: Mapping[str, Workload]
+    dev: Mapping[str, Workload]
+    entrants: Mapping[str, Entrant]
+    bounds: Mapping[str, Entrant]
+    side: Mapping[str, Side]
+    sealed: Mapping[str, Any]
+    pilot: Mapping[str, Any]
+    milliseconds: Mapping[str, float]
+    yardstick: str
+    seeds: Mapping[str, tuple[int, ...]]
+
+    @property
+    def everyone(self) -> dict[str, Entrant]:
+        """The entrants and the bounds."""
+        return {**self.entrants, **self.bounds}
+
+    @cached_property
+    def finalists(self) -> frozenset[str]:
+        """The entrants of finalists.csv, which make_board.py writes; none before that."""
+        file = self.folder / FINALISTS
+        if not file.is_file():
+            return frozenset()
+        with file.open(newline="", encoding="utf-8") as stream:
+            return frozenset(row["method"] for row in csv.DictReader(stream))
+
+    def takes_part(self, entrant: Entrant, workload: Workload) -> bool:
+        """Return whether an entrant runs on a workload: in finals only D-SGD, native methods, references, finalists."""
+        always = entrant.name == self.yardstick or entrant.native is not None or entrant.reference
+        return always or not workload.finals or entrant.name in self.finalists
+
+    def version(self) -> str:
+        """Return the hash of the version; UserError if it is not frozen yet."""
+        digest = hashlib.sha256()
+        for name in FROZEN:
+            if not (file := self.folder / name).is_file():
+                raise UserError(f"The board is not frozen: {file} is missing.")
+            digest.update(file.read_bytes())
+        return digest.hexdigest()
+
+
+def read(folder: Path = BOARD, size: str = "full") -> Board:
+    """Return the protocol of a version, in the size ``full`` or ``quick``."""
+    file = folder / "board.yaml"
+    if not file.is_file():
+        raise UserError(f"There is no board in '{folder}': {file} is missing.")
+    raw: dict[str, Any] = yaml.safe_load(file.read_text("utf-8"))
+    quick = raw["quick"] if size == "quick" else None
+    schedules, seeds = tuple(raw["schedules"]), _tuples(raw["seeds"])
+
+    def workload(name: str, one: Mapping[str, Any]) -> Workload:
+        own = (
+            _tuples({**raw["seeds"], **one.get("seeds", {})}) if quick is None else {**seeds, **_tuples(quick["seeds"])}
+        )
+        tried = tuple(one.get("schedules", schedules) if quick is None else quick["schedules"])
+        budget = int(one["budget"] * (1 if quick is None else quick["budget"]))
+        return Workload(name, one["stratum"], budget, dict(one["set"]), tried, own, one.get("finals", False))
+
+    workloads = {name: workload(name, one) for name, one in raw["workloads"].items()}
+    sides = {name: _side(name, one, workloads) for name, one in raw["side"].items()}
+    entrants, bounds = (
+        {name: entrant(name, one) for name, one in raw[part].items()} for part in ("entrants", "bounds")
+    )
+    if quick is not None:
+        workloads = {name: workloads[name] for name in quick["workloads"]}
+        entrants = {name: entrants[name] for name in quick["entrants"]}
+        bounds = {name: one for name, one in bounds.items() if one.reference}
+        sides = {}
+    return Board(
+        folder=folder,
+        common=dict(raw["common"]),
+        evaluations=raw["evaluations"],
+        grids={name: tuple(raw["grid"][name]) for name in ("follow", "length")},
+        extension=raw["grid"]["extension"],
+        extensions=raw["grid"]["extensions"],
+        workloads=workloads,
+        dev={name: workload(name, one) for name, one in raw["dev"].items()},
+        entrants=entrants,
+        bounds=bounds,
+        side=sides,
+        sealed=raw["sealed"],
+        pilot=raw["pilot"],
+        milliseconds=raw["milliseconds"],
+        yardstick=raw["yardstick"],
+        seeds=seeds if quick is None else {**seeds, **_tuples(quick["seeds"])},
+    )
+
+
+def entrant(name: str, values: Mapping[str, Any]) -> Entrant:
+    """Return an entrant from its entry in a file; UserError if a key is unknown or an option missing."""
+    known = [item.name for item in fields(Entrant) if item.name != "name"]
+    if strange := [key for key in values if key not in known]:
+        raise UserError(f"The entrant '{name}' has a key '{strange[0]}'.{closest(strange[0], known)}")
+    made = Entrant(name, **{**values, "method": values.get("method", name)})
+    schedules = None if made.schedules is None else tuple(made.schedules)
+    return replace(made, schedules=schedules, set=dict(made.set))
+
+
+def _side(name: str, one: Mapping[str, Any], workloads: Mapping[str, Workload]) -> Side:
+    base = workloads[one["base"]]
+    mine = replace(base, name=name, stratum="side", set={**base.set, **one["set"]})
+    return Side(base.name, mine, {key: entrant(key, value) for key, value in one["entrants"].items()})
+
+
+def _tuples(seeds: Mapping[str, Any]) -> dict[str, tuple[int, ...]]:
+    return {kind: tuple(values) for kind, values in seeds.items()}

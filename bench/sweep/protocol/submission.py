@@ -1,0 +1,119 @@
+"""Submissions: a method file, its settings and its runs, in board/submissions/NAME."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from bench.base.errors import UserError, closest
+from bench.base.registry import MODULES, algorithms, broken_plugins, discover
+from bench.sweep.protocol.chosen import Chosen, read_chosen
+from bench.sweep.protocol.phases import Cell, cells
+from bench.sweep.protocol.read import Board, Entrant, entrant, read
+
+FILES = ("submission.yaml", "chosen.csv", "runs.parquet")
+KEYS = {
+    "version": "hash of the version of the board, which bench/board.py status prints",
+    "authors": "who submits it",
+    "paper": "where the method is published; unpublished: not yet",
+    "file": "file of the method in this folder, such as mine.py",
+    "entrant": "method, stepsize, grid and the like, as an entry of board.yaml",
+}
+"""The keys of submission.yaml."""
+PHASES = ("dev", "tune", "report")
+"""The phases of a submission."""
+EVERY = 10
+"""One cell in so many is computed again."""
+
+
+@dataclass(frozen=True)
+class Submission:
+    """A submission whose method is registered."""
+
+    name: str
+    folder: Path
+    version: str
+    entrant: Entrant
+    rules: Path
+
+    def board(self) -> Board:
+        """Return the protocol with this entrant alone."""
+        return replace(read(self.rules), entrants={self.name: self.entrant}, bounds={})
+
+    def chosen(self) -> list[Chosen]:
+        return read_chosen(self.folder / "chosen.csv")
+
+    def cells(self) -> list[Cell]:
+        """Return all cells that it must have run."""
+        board, chosen = self.board(), self.chosen()
+        return [cell for phase in PHASES for cell in cells(board, phase, chosen)]
+
+    def sample(self, found: list[Cell]) -> list[Cell]:
+        """Return one cell in ten, which the content of the submitted runs draws."""
+        salt = hashlib.sha256((self.folder / "runs.parquet").read_bytes()).hexdigest()
+
+        def place(cell: Cell) -> str:
+            words = f"{self.version}/{salt}/{cell.phase}/{cell.workload.name}"
+            return hashlib.sha256(words.encode()).hexdigest()
+
+        return sorted(found, key=place)[: -(-len(found) // EVERY)]
+
+
+def folder_of(name: str, rules: Path) -> Path:
+    """Return the folder of a submission; ``rules`` is the folder of the version."""
+    return rules.parent / "submissions" / name
+
+
+def read_submission(name: str, rules: Path) -> Submission:
+    """Read a submission and register its method, before the registry is used; UserError with what is wrong."""
+    folder = folder_of(name, rules)
+    file = folder / FILES[0]
+    if not file.is_file():
+        raise UserError(f"There is no submission '{name}': {file} is missing.")
+    values = yaml.safe_load(file.read_text("utf-8"))
+    _check_keys(file, values)
+    module = folder / str(values["file"])
+    if not module.is_file() or module.parent != folder or module.suffix != ".py" or not module.stem.isidentifier():
+        raise UserError(f"{file}: file must be a Python file in this folder such as mine.py, got '{values['file']}'.")
+    register(module)
+    made = entrant(name, values["entrant"])
+    if not (options := folder / "conf" / "algo" / f"{made.method}.yaml").is_file():
+        raise UserError(f"{options} is missing. It has the options of the method '{made.method}' with their defaults.")
+    if made.method not in algorithms or not _is(algorithms.file(made.method), module):
+        raise UserError(f"{module} does not register the method '{made.method}', which {file} names.")
+    if made.stepsize is not None and made.stepsize not in algorithms[made.method].options():
+        raise UserError(f"{file}: the method '{made.method}' has no option '{made.stepsize}'.")
+    return Submission(name, folder, str(values["version"]), made, rules)
+
+
+def _check_keys(file: Path, values: Any) -> None:
+    if not isinstance(values, Mapping):
+        raise UserError(f"{file} must be a mapping with the keys {', '.join(KEYS)}.")
+    if strange := [key for key in values if key not in KEYS]:
+        raise UserError(f"{file} has a key '{strange[0]}'.{closest(str(strange[0]), KEYS)}")
+    if lacking := [key for key in KEYS if not values.get(key)]:
+        raise UserError(f"{file} lacks '{lacking[0]}': {KEYS[lacking[0]]}.")
+    if not isinstance(values["entrant"], Mapping):
+        raise UserError(f"{file}: entrant must be a mapping, got {values['entrant']!r}.")
+
+
+def register(module: Path) -> None:
+    """Import the file of a method as a plug-in, here and in the processes that compute its runs."""
+    folder = str(module.parent)
+    sys.path.insert(1, folder)
+    for variable, separator, word in (("PYTHONPATH", os.pathsep, folder), (MODULES, ",", module.stem)):
+        os.environ[variable] = separator.join(filter(None, (os.environ.get(variable), word)))
+    discover()
+    if module.stem in broken_plugins:
+        raise UserError(f"{module} cannot be imported: {broken_plugins[module.stem]}.")
+
+
+def _is(file: Path | None, module: Path) -> bool:
+    return file is not None and file.resolve() == module.resolve()

@@ -1,0 +1,128 @@
+"""Verify the runs of a submission: all are there, and a sample of them is computed again to the bit."""
+
+from __future__ import annotations
+
+import io
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from bench.base.errors import UserError
+from bench.base.home import ROOT
+from bench.config.run_config import RunConfig
+from bench.store.record import FINAL
+from bench.store.stored_run import StoredRun
+from bench.sweep.protocol.pieces import Composed, composed, valid
+from bench.sweep.protocol.submission import Submission
+from bench.sweep.sweep import run_sweep
+from bench.terminal.console import Console
+
+TIMED = ("compute_s", "comm_s", "eval_s", "wall_s")
+"""Columns that differ each time."""
+Rows = list[dict[str, Any]]
+
+
+def pack(submission: Submission, words: Sequence[str]) -> int:
+    """Write runs.parquet from a results folder, and return the number of runs."""
+    runs = [run for one in composed(submission.cells(), words) for run in one.runs]
+    tables = []
+    for run in {run.run_id: run for run in runs}.values():
+        if StoredRun(run).state not in FINAL:
+            raise UserError(f"{run.run_id} is {StoredRun(run).state}. Run all phases of the submission first.")
+        table = pq.read_table(StoredRun(run).path / "metrics.parquet")
+        tables.append(table.add_column(0, "run_id", pa.array([run.run_id] * len(table))))
+    target = submission.folder / "runs.parquet"
+    pq.write_table(pa.concat_tables(tables, promote_options="default"), target, compression="zstd")
+    return len(tables)
+
+
+def verify(submission: Submission, words: Sequence[str], console: Console) -> None:
+    """Raise a UserError that says why the submission is refused, or print that it is accepted."""
+    present = submission.board().version()
+    if submission.version != present:
+        raise UserError(
+            f"The submission is for the version {submission.version[:12]}, but the board is {present[:12]}."
+        )
+    check_contract(submission)
+    found = submission.cells()
+    together = composed(found, words)
+    rows = submitted(submission.folder / "runs.parquet")
+    check_complete(rows, [run for one in together for run in one.runs])
+    sample = submission.sample(found)
+    with tempfile.TemporaryDirectory() as place:
+        again = composed(sample, [*(word for word in words if not word.startswith("results=")), f"results={place}"])
+        recompute(again, rows, console)
+    names = ", ".join(f"{cell.phase} {cell.workload.name}" for cell in sample)
+    console.print(f"{submission.name}: {len(rows)} runs; computed again to the bit: {names}.", soft_wrap=True)
+
+
+def check_contract(submission: Submission) -> None:
+    """Refuse a method whose declared costs and properties are not those of its steps."""
+    words = [f"{key}={value}" for key, value in submission.entrant.set.items() if key.startswith("algo.")]
+    command = [sys.executable, str(ROOT / "bench" / "contract.py"), submission.entrant.method, *words]
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode:
+        lines = [line for line in (done.stdout + done.stderr).splitlines() if "FAIL" in line or not done.stdout]
+        raise UserError("The method does not do what it declares:\n" + "\n".join(lines))
+
+
+def submitted(file: Path) -> dict[str, Rows]:
+    """Return the rows of each submitted run, by run_id."""
+    if not file.is_file():
+        raise UserError(f"{file} is missing. Write it with bench/board.py check NAME --pack.")
+    try:
+        table = pq.read_table(io.BytesIO(file.read_bytes()))
+    except (pa.ArrowException, OSError, ValueError) as error:
+        raise UserError(f"{file} is no Parquet file: {error}.") from error
+    if lacking := [name for name in ("run_id", "step", "node_loss", "gradients") if name not in table.column_names]:
+        raise UserError(f"{file} has no column '{lacking[0]}'.")
+    out: dict[str, Rows] = {}
+    for row in table.to_pylist():
+        out.setdefault(row.pop("run_id"), []).append(row)
+    return out
+
+
+def check_complete(rows: Mapping[str, Rows], runs: Sequence[RunConfig]) -> None:
+    """Refuse missing and further runs, and evaluations at other steps than those of the protocol."""
+    expected = {run.run_id: run for run in runs}
+    if missing := [name for name in expected if name not in rows]:
+        raise UserError(f"{len(missing)} of {len(expected)} runs are missing, for example {missing[0]}.")
+    if strange := [name for name in rows if name not in expected]:
+        raise UserError(f"{len(strange)} runs are not of the protocol, for example {strange[0]}.")
+    for name, run in expected.items():
+        steps, due = [row["step"] for row in rows[name]], StoredRun(run).due
+        if steps != due[: len(steps)]:
+            raise UserError(f"{name} has evaluations at the steps {steps}, but they are due at {due}.")
+
+
+def recompute(cells: Sequence[Composed], rows: Mapping[str, Rows], console: Console) -> None:
+    """Compute the runs of these cells again and refuse the first value that differs."""
+    runs = {run.run_id: run for one in cells for run in one.runs}
+    kept = valid(list(runs.values()), console)
+    for result in run_sweep(kept, console, "board check"):
+        if result.error is not None:
+            raise UserError(f"{result.path.name} failed: {result.error}")
+        name = result.path.name
+        if sentence := difference(pq.read_table(result.path / "metrics.parquet").to_pylist(), rows[name]):
+            raise UserError(f"The submission is refused: {name} {sentence}.")
+
+
+def difference(ours: Rows, theirs: Rows) -> str | None:
+    """Return how submitted rows differ from computed ones; None if all metrics are equal to the bit."""
+    if len(ours) != len(theirs):
+        return f"has {len(theirs)} evaluations, but the computation has {len(ours)}"
+    for mine, other in zip(ours, theirs, strict=True):
+        for column, value in mine.items():
+            if column in TIMED:
+                continue
+            if column not in other:
+                return f"has no column '{column}'"
+            if repr(value) != repr(other[column]):  # equal for NaN, different for 0.0 and −0.0
+                return f"has {column} = {other[column]!r} at step {mine['step']}, but the computation gives {value!r}"
+    return None

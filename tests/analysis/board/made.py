@@ -1,0 +1,77 @@
+"""A hand-made board: runs whose costs of all targets are known."""
+
+import numpy as np
+import pandas as pd
+
+from analysis.board.protocol import protocol_of
+from analysis.results.results import Results
+
+BATCH, NODES, STEPS = 4, 8, 1024
+"""D-SGD reaches target k after 2^(k−1) steps at the rate 1."""
+EVALUATIONS = np.append(0, 2 ** np.arange(11))
+REPORT = [100, 101, 102, 103, 104]
+
+SAID = {
+    "version": 1,
+    "targets": 8,
+    "comparisons": 31,
+    "networks": [],
+    "prices": {
+        "gradients": {"gradient": 0.01, "latency": 0, "bandwidth": float("inf")},
+        "latency": {"gradient": 0.01, "latency": 0.05, "bandwidth": 1.25e8},
+    },
+    "seeds": {"tune": [0, 1], "report": REPORT, "gate": [0, 1]},
+    "workloads": {
+        "D1": {"stratum": "D", "budget": STEPS, "set": {"dataset": "one", "topology": "ring"}},
+        "T1": {"stratum": "T", "budget": STEPS, "set": {"dataset": "two", "topology": "ring"}},
+        "T2": {"stratum": "T", "budget": STEPS, "set": {"dataset": "three", "topology": "ring"}},
+    },
+    "dev": {"V1": {"stratum": "V", "budget": STEPS, "set": {"dataset": "four", "topology": "ring"}}},
+    "entrants": {name: {"stepsize": "eta"} for name in ("dsgd", "dsgt", "twin", "slow", "dnasa")},
+    "bounds": {
+        "pooled_dsgd": {"method": "dsgd", "stepsize": "eta", "set": {"topology": "all_reduce"}, "reference": True}
+    },
+}
+DATASETS = {name: each["set"]["dataset"] for name, each in {**SAID["workloads"], **SAID["dev"]}.items()}
+
+
+def protocol(**changes):
+    return protocol_of({**SAID, **changes})
+
+
+def run(algo, eta, rate, workload, seed, *, minimum=1.0, rounds=1, state="done", topology="ring", floor=0.0, **labels):
+    """A run whose loss is 1 + 256 (steps)^−rate after one step, from 513, and not less than 1 + floor."""
+    name = f"{algo}-{eta:g}-{workload}-{seed}-{topology}" + "".join(f"-{v}" for v in labels.values())
+    labels = {"run_id": name, "algo": algo, "eta": eta, "schedule": "fixed", "seed": seed, "state": state, **labels}
+    labels |= {"dataset": DATASETS[workload], "topology": topology, "nodes": NODES, "batch_size": BATCH, "steps": STEPS}
+    losses = 1 + 512 * np.append(1, np.maximum(0.5 * EVALUATIONS[1:] ** -float(rate), floor / 512))
+    rows = {"run_id": name, "step": EVALUATIONS, "gradients": EVALUATIONS * BATCH * NODES, "node_loss": losses}
+    rows |= {"rounds": EVALUATIONS * rounds, "bytes": 0.0 * EVALUATIONS, "train_loss": losses}
+    if minimum is not None:
+        rows["suboptimality"] = losses - minimum
+    return labels, pd.DataFrame(rows)
+
+
+def grid(algo, rates, workloads=("D1", "T1", "T2"), seeds=(0, 1, *REPORT), spread=0.0, **more):
+    """Runs of a method with a convergence rate for each stepsize; seeds differ by ``spread`` in the rate."""
+    return [
+        run(algo, eta, rate + spread * (seed % 10), workload, seed, **more)
+        for eta, rate in rates.items()
+        for workload in workloads
+        for seed in seeds
+    ]
+
+
+def results(*runs, provenance=None):
+    labels, rows = zip(*runs, strict=True)
+    facts = {
+        one["run_id"]: {
+            "algorithm": {
+                "name": one["algo"],
+                "gradients": 1,
+                "provenance": (provenance or {}).get(one["algo"], "paper"),
+            }
+        }
+        for one in labels
+    }
+    return Results(pd.DataFrame(labels), pd.concat(rows, ignore_index=True), facts, [], "invented")

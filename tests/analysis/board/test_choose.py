@@ -1,0 +1,172 @@
+"""Which runs belong to the board, its frozen targets, the gate and the chosen settings."""
+
+import numpy as np
+import pytest
+import yaml
+
+from analysis.board.cells import cells, curves, named
+from analysis.board.choose import choose_dev, choose_tuned, graded, setting_of
+from analysis.board.gate import gate
+from analysis.board.protocol import hash_of, protocol_of, read_protocol, sealed_protocol, side_protocol
+from analysis.board.targets import freeze
+from analysis.results.errors import NoData
+from tests.analysis.board.made import REPORT, SAID, grid, protocol, results, run
+
+DSGD = {0.1: 0.7, 1.0: 1.0, 10.0: 0.5}
+TUNE = (0, 1)
+
+
+def loaded(*runs, dev=False, **changes):
+    board, found = protocol(**changes), results(*runs)
+    some = board.dev if dev else board.workloads
+    table = cells(found, board, some)
+    courses = curves(found, table)
+    return board, list(some.values()), table, courses
+
+
+def choose(chooser, *runs, dev=False):
+    board, some, table, courses = loaded(*runs, dev=dev)
+    found = graded(board, some, table, courses, freeze(board, some, table, courses))
+    return {(row["method"], row["workload"]): row for row in chooser(found)}
+
+
+def test_settings_are_chosen_on_each_workload():
+    uneven = [
+        *grid("dsgt", {0.1: 2.0, 1.0: 1.2, 10.0: 0.1}, ["D1"], TUNE),
+        *grid("dsgt", {0.1: 0.1, 1.0: 2.0, 10.0: 0.1}, ["T1", "T2"], TUNE),
+    ]
+    chosen = choose(choose_tuned, *grid("dsgd", DSGD, seeds=TUNE), *uneven)
+    assert chosen["dsgt", "D1"]["algo.eta"] == 0.1
+    assert chosen["dsgt", "D1"]["edges"] == "eta low"
+    assert chosen["dsgt", "T2"]["algo.eta"] == 1.0
+    assert chosen["dsgt", "T2"]["edges"] == ""
+    assert chosen["dsgd", "T1"]["algo.eta"] == 1.0
+    assert setting_of(chosen["dsgt", "D1"]) == "eta=0.1 schedule=fixed"
+
+
+def test_ties_go_to_the_least_final_loss_and_have_no_edge():
+    """No setting reaches a target. The last one ends lowest."""
+    lost = [
+        run("dsgt", eta, 0.0, "D1", seed, floor=floor) for eta, floor in ((0.1, 500.0), (1.0, 400.0)) for seed in TUNE
+    ]
+    row = choose(choose_tuned, *grid("dsgd", DSGD, seeds=TUNE), *lost)["dsgt", "D1"]
+    assert (row["algo.eta"], row["tied"], row["edges"]) == (1.0, 2, "")
+
+
+def test_a_tied_yardstick_has_no_edge():
+    lost = [
+        run("dsgd", eta, 0.0, w, seed, floor=400.0 + eta)
+        for eta in (0.1, 1.0)
+        for seed in TUNE
+        for w in ("D1", "T1", "T2")
+    ]
+    row = choose(choose_tuned, *lost)["dsgd", "D1"]
+    assert (row["algo.eta"], row["tied"], row["edges"]) == (0.1, 2, "")
+
+
+def test_report_seeds_choose_nothing():
+    """On the report seeds another setting is the best one."""
+    misleading = grid("dsgt", {0.1: 0.1, 1.0: 3.0}, seeds=(100, 101))
+    chosen = choose(choose_tuned, *grid("dsgd", DSGD), *grid("dsgt", {0.1: 2.0, 1.0: 0.4}, seeds=TUNE), *misleading)
+    assert chosen["dsgt", "D1"]["algo.eta"] == 0.1
+
+
+def test_the_development_setting_has_the_fewest_diverged_runs():
+    fast = [run("dsgt", 10.0, 3.0, "V1", seed, state="nonfinite" if seed else "done") for seed in TUNE]
+    calm = grid("dsgt", {0.1: 0.5, 1.0: 0.6}, ["V1"], TUNE)
+    chosen = choose(choose_dev, *grid("dsgd", DSGD, ["V1"], TUNE), *fast, *calm, dev=True)
+    assert chosen["dsgt", "all"]["algo.eta"] == 1.0
+    assert chosen["dsgt", "all"]["diverged"] == 0
+
+
+def test_runs_of_other_studies_are_left_out():
+    """A lossy network, another budget and another value of an untuned option are not the board's."""
+    usual = grid("dsgt", {0.1: 2.0}, ["D1"], TUNE, beta=0.9, links="reliable")
+    lossy = [run("dsgt", 0.1, 1.0, "D1", 0, beta=0.9, links="lossy")]
+    variant = [run("dsgt", 0.1, 1.0, "D1", 0, beta=0.3, links="reliable")]
+    short = [run("dsgt", 0.3, 1.0, "D1", 0, beta=0.9, links="reliable")]
+    short[0][0]["steps"] = 256
+    _, _, table, _ = loaded(*usual, *lossy, *variant, *short)
+    assert sorted(table["run_id"]) == sorted(labels["run_id"] for labels, _ in usual)
+
+
+def test_options_of_other_methods_are_missing():
+    _, _, table, _ = loaded(*grid("dsgt", {0.1: 2.0}, ["D1"], TUNE, beta=0.9), *grid("dsgd", {0.1: 1.0}, ["D1"], TUNE))
+    assert table["entrant"].value_counts().to_dict() == {"dsgd": 2, "dsgt": 2}
+
+
+def test_two_runs_of_one_cell_are_refused():
+    with pytest.raises(NoData, match="dsgt"):
+        loaded(run("dsgt", 0.1, 1.0, "D1", 0, dtype="float32"), run("dsgt", 0.1, 1.0, "D1", 0, dtype="float64"))
+
+
+def test_a_side_table_has_the_settings_and_entrants_of_its_own():
+    side = {"lossy": {"base": "T2", "set": {"links": "lossy"}, "entrants": {"dsgd": {"stepsize": "eta"}}}}
+    board = side_protocol(protocol(side=side), "lossy")
+    lossy = run("dsgd", 0.1, 1.0, "T2", 0, links="lossy")
+    found = results(
+        lossy, run("dsgd", 0.1, 1.0, "T2", 0, links="reliable"), run("dsgt", 0.1, 1.0, "T2", 0, links="lossy")
+    )
+    assert cells(found, board, board.workloads)["run_id"].tolist() == [lossy[0]["run_id"]]
+
+
+def test_sealed_workloads_are_read_for_their_version_only(tmp_path):
+    (tmp_path / "board.yaml").write_text(yaml.safe_dump(SAID), encoding="utf-8")
+    drawn = {"Z1": {"stratum": "Z", "budget": 10, "set": {"dataset": "quadratics"}}}
+    file = tmp_path / "sealed.yaml"
+    file.write_text(yaml.safe_dump({"version": hash_of(tmp_path), "workloads": drawn}), encoding="utf-8")
+    found = sealed_protocol(read_protocol(tmp_path)).workloads["Z1"]
+    assert (found.stratum, found.budget, found.tune, found.report) == ("Z", 10, (), tuple(REPORT))
+    (tmp_path / "rules.md").write_text("changed")
+    with pytest.raises(NoData, match="run sealed"):
+        read_protocol(tmp_path)
+
+
+def test_a_known_minimum_is_the_reference():
+    board, some, table, courses = loaded(*grid("dsgd", DSGD))
+    frozen = freeze(board, some, table, courses).set_index("workload")
+    assert frozen.loc["D1", ["rule", "start", "reference"]].tolist() == ["minimum", 513, 1]
+    assert frozen.loc["D1", "target_1"] == 257
+
+
+def test_the_best_pooled_method_is_the_reference_otherwise():
+    pooled = grid("dsgd", {0.1: 0.5, 1.0: 1.0, 10.0: 0.2}, topology="all_reduce", minimum=None)
+    board, some, table, courses = loaded(*grid("dsgd", DSGD, minimum=None), *pooled)
+    frozen = freeze(board, some, table, courses).set_index("workload")
+    assert frozen.loc["T1", ["rule", "method", "setting"]].tolist() == ["pooled", "pooled_dsgd", "eta=1 schedule=fixed"]
+    assert frozen.loc["T1", "reference"] == pytest.approx(1 + 256 / 1024)
+    with pytest.raises(NoData, match="pooled_dsgd"):
+        freeze(board, some, table[table["entrant"] == "dsgd"], courses)
+
+
+def test_the_gate_needs_a_hundredth_of_the_gap_and_an_interval():
+    """The pooled loss is 1 + 256/1024 in the end; that of D-SGD 1 + 8 on D1, about the pooled one on the others."""
+    pooled = grid("dsgd", {0.1: 0.5, 1.0: 1.0}, topology="all_reduce", seeds=TUNE)
+    far = [run("dsgd", eta, 1.0, "D1", seed, floor=8 + seed / 10) for eta in (0.1, 1.0) for seed in TUNE]
+    near = grid("dsgd", {0.1: 0.5, 1.0: 0.9}, ["T1", "T2"], TUNE)
+    board, some, table, courses = loaded(*pooled, *far, *near)
+    found = gate(some, table, courses, freeze(board, some, table, courses)).set_index("workload")
+    assert found["felt"].to_dict() == {"D1": True, "T1": False, "T2": False}
+    assert found.loc["D1", "part"] == pytest.approx((8.05 - 0.25) / 512)
+
+
+def test_the_quick_size_has_its_own_budget_and_seeds():
+    quick = {"workloads": ["T2"], "entrants": ["dsgd"], "seeds": {"tune": [0], "report": [100]}, "budget": 0.25}
+    board = protocol_of({**SAID, "quick": quick}, "quick")
+    assert list(board.workloads) == ["T2"]
+    assert (board.workloads["T2"].budget, board.workloads["T2"].report) == (256, (100,))
+    assert list(board.entrants) == ["dsgd", "pooled_dsgd"]
+
+
+def test_settings_have_one_name():
+    assert named({"schedule": "fixed", "eta": 1}) == named({"eta": np.float64(1.0), "schedule": "fixed"})
+
+
+def test_the_hash_covers_rules_protocol_and_targets(tmp_path):
+    found = [hash_of(tmp_path)]
+    for name in ("rules.md", "board.yaml", "targets.csv"):
+        (tmp_path / name).write_text(name)
+        found.append(hash_of(tmp_path))
+    (tmp_path / "chosen.csv").write_text("no part of the hash")
+    assert hash_of(tmp_path) == found[-1]
+    assert len(set(found)) == 4

@@ -1,0 +1,122 @@
+"""The files and the page of a hand-made board."""
+
+import json
+import re
+
+import pandas as pd
+import pytest
+import yaml
+
+from analysis import make_board
+from analysis.board.page import page
+from analysis.board.study import Study
+from analysis.results.errors import NoData
+from tests.analysis.board.made import SAID, grid, results
+from tests.helpers import browser
+
+DSGD = {0.1: 0.7, 1.0: 1.0, 10.0: 0.5}
+
+
+@pytest.fixture
+def study(tmp_path):
+    """A board with frozen targets and settings; D-NASA has a native setting."""
+    entrants = {**SAID["entrants"], "dnasa": {"stepsize": "eta", "native": {"algo.eta": 1, "algo.schedule": "fixed"}}}
+    (tmp_path / "board.yaml").write_text(yaml.safe_dump({**SAID, "entrants": entrants}))
+    everywhere = ("D1", "T1", "T2", "V1")
+    found = results(
+        *grid("dsgd", DSGD, everywhere, spread=0.01),
+        *grid("dsgt", {0.1: 2.0, 1.0: 0.3}, everywhere, spread=0.01),
+        *grid("dnasa", {0.1: 0.4, 1.0: 1.4}, everywhere, spread=0.01),
+        provenance={"dsgt": "reconstructed"},
+    )
+    made = Study(found, tmp_path, tmp_path)
+    for part in ("targets", "choose"):
+        for name, text in made.files(part).items():
+            (tmp_path / name).write_text(text)
+    return Study(found, tmp_path, tmp_path)
+
+
+def data_of(text):
+    return json.loads(re.search(r'id="data">(.*?)</script>', text, re.DOTALL)[1])
+
+
+def test_all_rulesets_are_chosen(study):
+    chosen = study.chosen
+    assert set(chosen["ruleset"]) == {"tuned", "dev", "native"}
+    native = chosen[chosen["ruleset"] == "native"].iloc[0]
+    assert (native["method"], native["workload"], native["algo.eta"]) == ("dnasa", "all", 1.0)
+
+
+def test_the_tables(study, tmp_path):
+    files = study.files("score")
+    assert {"scores.csv", "standings.csv", "tries.csv", "board.md"} == set(files)
+    (tmp_path / "standings.csv").write_text(files["standings.csv"])
+    table = pd.read_csv(tmp_path / "standings.csv")
+    both = table[(table["price"] == "gradients") & (table["method"] == "dnasa")].set_index("ruleset")["score"]
+    assert both["native"] == pytest.approx(both["tuned"])
+    assert study.protocol.hash in files["board.md"]
+    assert "†" in files["board.md"]
+
+
+def test_the_page_has_every_cell_with_its_command(study):
+    text = page(study)
+    assert study.protocol.hash in text
+    found = data_of(text)
+    assert {cell["ruleset"] for cell in found["cells"] if cell["method"] == "dnasa"} == {"tuned", "dev", "native"}
+    cell = next(one for one in found["cells"] if (one["method"], one["workload"]) == ("dnasa", "T1"))
+    assert {"algo=dnasa", "algo.eta=1", "dataset=two", "seed=100,101,102,103,104"} <= set(cell["command"].split())
+    assert len(cell["x"]) == len(cell["y"]) == 12
+    assert not found["methods"]["dsgt"]["ranked"]
+    assert "http" not in re.sub(r"http://www\.w3\.org/2000/svg|http-equiv", "", text)
+
+
+USE = """
+const one = (id) => document.getElementById(id);
+const names = () => [...document.querySelectorAll("#standings tbody tr")].map((row) => row.cells[1].textContent);
+const pick = (id, value) => { one(id).value = value; one(id).dispatchEvent(new Event("change")); };
+const seen = { all: names(), scores: document.querySelectorAll("#standings .cell").length };
+pick("provenance", "reconstructed");
+seen.reconstructed = names();
+pick("provenance", "all");
+document.querySelector("#standings .cell").click();
+seen.open = one("details").open;
+seen.commands = document.querySelectorAll("#details pre").length;
+seen.lines = document.querySelectorAll("#profile polyline").length;
+return seen;
+"""
+
+
+@pytest.mark.thorough
+@pytest.mark.skipif(browser.find() is None, reason="needs a browser")
+def test_filters_and_cells_in_a_browser(study, tmp_path):
+    (tmp_path / "board.html").write_text(page(study))
+    seen, complaints = browser.look(tmp_path / "board.html", USE, tmp_path / "browser")
+    assert complaints == []
+    assert len(seen["all"]) == 3
+    assert seen["scores"] == 3 + 3 + 1  # tuned, development, native
+    assert [name[-1] for name in seen["reconstructed"]] == ["†"]
+    assert seen["open"]
+    assert seen["commands"] == 3  # one per workload
+    assert seen["lines"] == 2  # D-SGD and D-NASA
+
+
+def test_missing_files_name_the_command(tmp_path):
+    (tmp_path / "board.yaml").write_text(yaml.safe_dump(SAID))
+    with pytest.raises(NoData, match="choose"):
+        _ = Study(results(*grid("dsgd", DSGD)), tmp_path, tmp_path).chosen
+    with pytest.raises(NoData, match=r"board\.yaml"):
+        _ = Study(results(*grid("dsgd", DSGD)), tmp_path / "none", tmp_path).protocol
+
+
+def test_the_command_writes_next_to_the_protocol_or_elsewhere(study, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(make_board, "read", lambda *_: study.results)
+    before = (tmp_path / "chosen.csv").read_text()
+    words = ["--board", str(tmp_path)]
+    assert make_board.main(["choose", *words]) == 0
+    assert (tmp_path / "chosen.csv").read_text() == before
+    assert make_board.main(["score", *words, "--out", str(tmp_path / "tables")]) == 0
+    assert (tmp_path / "tables" / "board.md").is_file()
+    assert make_board.main(["page", *words]) == 0
+    assert (tmp_path / "board.html").read_text() == page(study)
+    assert make_board.main(["score", "--board", str(tmp_path / "nowhere")]) == 2
+    assert "nowhere" in capsys.readouterr().err

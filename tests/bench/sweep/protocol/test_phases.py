@@ -1,0 +1,162 @@
+"""The runs of the phases: budgets, seeds, grids and chosen settings."""
+
+import pytest
+import yaml
+
+from bench.base.errors import UserError
+from bench.base.registry import algorithms
+from bench.sweep.protocol.chosen import Chosen, next_value, values_to_try
+from bench.sweep.protocol.phases import PHASES, cells
+from bench.sweep.protocol.read import entrant, read
+from bench.sweep.protocol.sealed import sealed, write_sealed
+
+
+@pytest.fixture(scope="module")
+def board():
+    return read()
+
+
+def cell(board, phase, workload, name, chosen=()):
+    (found,) = [c for c in cells(board, phase, chosen) if (c.workload.name, c.entrant.name) == (workload, name)]
+    return found
+
+
+def test_every_entrant_tunes_an_option_of_a_registered_method(board):
+    tables = [board.everyone, *(side.entrants for side in board.side.values())]
+    for one in (one for table in tables for one in table.values()):
+        options = algorithms[one.method].options()
+        assert one.stepsize is None or one.stepsize in options
+        assert {key.removeprefix("algo.") for key in one.native or {}} <= set(options)
+
+
+def test_all_gossip_methods_but_those_for_exact_gradients_take_part(board):
+    declared = [algorithms[name].declare_for({}) for name in algorithms]
+    gossip = {
+        p.name
+        for p in declared
+        if p.mixes == "doubly" and p.compresses == "no" and not p.asynchronous and not p.exact_average and not p.exact
+    }
+    assert set(board.entrants) >= gossip
+    assert set(board.entrants) <= {p.name for p in declared if not p.exact}
+
+
+@pytest.mark.parametrize(
+    ("name", "steps"),
+    [("dsgd", 4000), ("dsgt", 3999), ("kgt", 800), ("detag", 999), ("deepstorm", 1999)],
+)
+def test_no_run_has_more_gradients_than_the_budget(board, name, steps):
+    (block,) = cell(board, "tune", "D1", name).blocks
+    assert block["steps"] == steps
+    assert block["eval_every"] == steps // 32
+
+
+def test_the_grid_has_fourteen_settings_and_seven_without_a_schedule(board):
+    assert cell(board, "tune", "D1", "dsgd").runs == 14 * 3
+    assert cell(board, "tune", "D1", "deepstorm").runs == 7 * 3
+    assert cell(board, "tune", "I1", "dsgd").runs == 7 * 2
+    assert cell(board, "tune", "D1", "d_dog").runs == 3
+
+
+def test_methods_that_need_float64_get_it_on_images_too(board):
+    kinds = {name: cell(board, "tune", "I1", name).blocks[0]["dtype"] for name in ("dsgd", "ed")}
+    assert kinds == {"dsgd": "float32", "ed": "float64"}
+
+
+def test_report_seeds_are_in_no_other_phase(board):
+    chosen = [Chosen("tuned", "D1", "dsgd", {"algo.eta": 1, "algo.schedule": "fixed"})]
+    seeds = {
+        phase: {seed for c in cells(board, phase, chosen) for block in c.blocks for seed in block["seed"]}
+        for phase in ("gate", "pilot", "dev", "tune", "report")
+    }
+    report = seeds.pop("report")
+    assert report == set(range(100, 110))
+    assert all(report.isdisjoint(some) for some in seeds.values())
+
+
+def test_a_report_has_the_chosen_and_the_native_settings_once(board):
+    native = {"algo.schedule": "diminishing", "algo.multiplier": 1}
+    chosen = [Chosen("tuned", "D1", "dnasa", {**native, "algo.multiplier": 3}), Chosen("dev", "all", "dnasa", native)]
+    tried = [block["algo.multiplier"] for block in cell(board, "report", "D1", "dnasa", chosen).blocks]
+    assert tried == [3, 1]
+    (elsewhere,) = cell(board, "report", "D2", "dnasa", chosen).blocks
+    assert elsewhere["algo.multiplier"] == 1
+
+
+def test_a_best_value_at_an_end_adds_two_values_at_most_twice(board):
+    def tried(*best):
+        return values_to_try(
+            board, board.entrants["dsgd"], [Chosen("tuned", "D1", "dsgd", {"algo.eta": v}) for v in best]
+        )
+
+    grid = [0.03, 0.1, 0.3, 1, 3, 10, 30]
+    assert tried() == tried(1, 10) == grid
+    assert tried(30) == tried(100) == [*grid, 100, 300]
+    assert tried(1, 300) == tried(3000) == [*grid, 100, 300, 1000, 3000]
+    assert tried(0.03) == [0.003, 0.01, *grid]
+    tied = [Chosen("tuned", "D1", "dsgd", {"algo.eta": 30}, tied=True)]
+    final = [Chosen("tuned", "I3", "dsgd", {"algo.eta": 30})]
+    assert values_to_try(board, board.entrants["dsgd"], [*tied, *final]) == grid
+
+
+@pytest.mark.parametrize(
+    ("value", "up", "after"), [(30, True, 100), (0.1, True, 0.3), (0.03, False, 0.01), (1, False, 0.3)]
+)
+def test_next_value(value, up, after):
+    assert next_value(value, up) == after
+
+
+def test_the_quick_size_has_eight_methods_on_two_workloads_and_a_quarter_of_the_budget():
+    quick = read(size="quick")
+    found = cells(quick, "tune")
+    assert {c.workload.name for c in found} == {"D1", "T2"}
+    assert len([c for c in found if c.entrant.name in quick.entrants]) == 16
+    assert cell(quick, "tune", "D1", "dsgd").blocks[0]["steps"] == 1000
+    assert cell(quick, "tune", "D1", "dsgd").runs == 7
+
+
+def test_sealed_workloads_depend_on_the_version_only(board):
+    assert sealed(board, "one") == sealed(board, "one") != sealed(board, "other")
+    drawn = sealed(board, "one")["Z1"].set
+    assert 10 <= drawn["dataset.condition"] <= 1000
+    assert drawn["nodes"] in (8, 16, 32)
+
+
+def test_the_drawn_workloads_are_written_with_the_hash_of_their_version(small):
+    for name in ("rules.md", "targets.csv"):
+        (small / name).write_text("1", encoding="utf-8")
+    board = read(small)
+    written = yaml.safe_load(write_sealed(board).read_text("utf-8"))
+    assert written["version"] == board.version()
+    assert written["workloads"]["Z1"]["set"] == sealed(board, board.version())["Z1"].set
+
+
+def test_finals_have_the_yardstick_native_methods_references_and_finalists(small):
+    raw = yaml.safe_load((small / "board.yaml").read_text("utf-8"))
+    raw["workloads"]["B"]["finals"] = True
+    (small / "board.yaml").write_text(yaml.safe_dump(raw), encoding="utf-8")
+
+    def there():
+        return {c.entrant.name for c in cells(read(small), "tune") if c.workload.name == "B"}
+
+    assert there() == {"dsgd", "dnasa", "pooled_dsgd", "pooled_storm"}
+    (small / "finalists.csv").write_text("method,tier\ndsgt,1\n", encoding="utf-8")
+    assert there() == {"dsgd", "dnasa", "dsgt", "pooled_dsgd", "pooled_storm"}
+
+
+def test_the_hash_changes_with_every_frozen_file(small):
+    board = read(small)
+    with pytest.raises(UserError, match=r"rules\.md"):
+        board.version()
+    for name in ("rules.md", "targets.csv"):
+        (small / name).write_text("1", encoding="utf-8")
+    first = board.version()
+    (small / "targets.csv").write_text("2", encoding="utf-8")
+    assert board.version() != first
+
+
+def test_unknown_keys_and_phases_are_named(board):
+    with pytest.raises(UserError, match="'etas'"):
+        entrant("dsgd", {"stepsize": "eta", "etas": 1})
+    with pytest.raises(UserError, match="'final'"):
+        cells(board, "final")
+    assert set(PHASES) == {"gate", "pilot", "dev", "tune", "report", "side", "sealed"}

@@ -1,0 +1,141 @@
+"""Submissions: what is complete and computed again is accepted, what was tampered with is refused."""
+
+import math
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import yaml
+
+from bench.base.errors import UserError
+from bench.store.stored_run import StoredRun
+from bench.sweep.protocol.phases import cells
+from bench.sweep.protocol.pieces import composed
+from bench.sweep.protocol.read import read
+from bench.sweep.protocol.submission import read_submission
+from bench.sweep.protocol.verify import check_complete, difference, submitted
+from tests.helpers.cli import python
+
+METHOD = '''"""D-SGD under another name."""
+
+from typing import NamedTuple
+
+from torch import Tensor
+
+from bench.method import Algorithm, Grad, Mix, algorithm
+
+
+class State(NamedTuple):
+    x: Tensor
+
+
+@algorithm("mine", vectors_per_step=1, fixed_point="near", cite="folklore")
+class Mine(Algorithm):
+    """X⁺ = W (X − η_t G(X))"""
+
+    def start(self, x: Tensor, grad: Grad, mix: Mix) -> State:
+        return State(x)
+
+    def step(self, s: State, t: int, grad: Grad, mix: Mix) -> State:
+        (x,) = mix(s.x - self.eta[t] * grad(s.x, t))
+        return State(x)
+'''
+ENTRANT = {"method": "mine", "stepsize": "eta", "grid": "follow"}
+
+
+@pytest.fixture
+def written(small):
+    """Write the files of a submission; return its folder."""
+    for name in ("rules.md", "targets.csv"):
+        (small / name).write_text("frozen", encoding="utf-8")
+    folder = small.parent / "submissions" / "twin"
+    (folder / "conf" / "algo").mkdir(parents=True)
+    (folder / "mine.py").write_text(METHOD, encoding="utf-8")
+    (folder / "conf" / "algo" / "mine.yaml").write_text(
+        "name: mine\nschedule: diminishing\neta: 0.01\n", encoding="utf-8"
+    )
+    said = {"version": read(small).version(), "authors": "A", "paper": "none", "file": "mine.py", "entrant": ENTRANT}
+    (folder / "submission.yaml").write_text(yaml.safe_dump(said), encoding="utf-8")
+    chosen = "ruleset,workload,method,algo.schedule,algo.eta\ntuned,A,twin,fixed,0.1\ndev,all,twin,fixed,0.3\n"
+    (folder / "chosen.csv").write_text(chosen, encoding="utf-8")
+    return folder
+
+
+def rows_of(*losses):
+    return [{"step": t, "node_loss": loss, "gradients": 4.0 * t, "wall_s": 0.1} for t, loss in enumerate(losses)]
+
+
+def test_rows_that_are_equal_but_for_times_do_not_differ():
+    other = [{**row, "wall_s": 9.0} for row in rows_of(1.0, math.nan)]
+    assert difference(rows_of(1.0, math.nan), other) is None
+
+
+@pytest.mark.parametrize("value", [math.nextafter(0.5, 1), -0.5, None, math.nan])
+def test_a_changed_value_is_named_with_its_step(value):
+    sentence = difference(rows_of(1.0, 0.5), rows_of(1.0, value))
+    assert sentence
+    assert "node_loss" in sentence
+    assert "step 1" in sentence
+    assert "0.5" in sentence
+
+
+def test_removed_rows_and_columns_are_named():
+    assert "1 evaluations" in str(difference(rows_of(1.0, 0.5), rows_of(1.0)))
+    fewer = [{key: value for key, value in row.items() if key != "gradients"} for row in rows_of(1.0)]
+    assert "'gradients'" in str(difference(rows_of(1.0), fewer))
+
+
+def test_missing_further_and_other_runs_are_refused(small):
+    (found,) = [cell for cell in cells(read(small), "tune") if (cell.workload.name, cell.entrant.name) == ("A", "dsgd")]
+    runs = composed([found], [])[0].runs
+    whole = {run.run_id: [{"step": t} for t in StoredRun(run).due] for run in runs}
+    check_complete(whole, runs)
+    first = runs[0].run_id
+    with pytest.raises(UserError, match=first):
+        check_complete({name: rows for name, rows in whole.items() if name != first}, runs)
+    with pytest.raises(UserError, match="strange-run"):
+        check_complete({**whole, "strange-run": []}, runs)
+    with pytest.raises(UserError, match=first):
+        check_complete({**whole, first: [{"step": 7}]}, runs)
+
+
+def test_a_table_without_a_needed_column_is_refused(tmp_path):
+    file = tmp_path / "runs.parquet"
+    pq.write_table(pa.table({"run_id": ["a"], "step": [0], "gradients": [1.0]}), file)
+    with pytest.raises(UserError, match="node_loss"):
+        submitted(file)
+    file.write_bytes(b"no table")
+    with pytest.raises(UserError, match=r"runs\.parquet"):
+        submitted(file)
+
+
+@pytest.mark.parametrize(
+    ("key", "value"), [("paper", None), ("colour", "red"), ("file", "../mine.py"), ("file", "other.py")]
+)
+def test_a_wrong_key_is_named(written, small, key, value):
+    file = written / "submission.yaml"
+    said = {**yaml.safe_load(file.read_text("utf-8")), key: value}
+    file.write_text(yaml.safe_dump(said), encoding="utf-8")
+    with pytest.raises(UserError, match=key):
+        read_submission("twin", small)
+
+
+@pytest.mark.thorough
+def test_a_submission_is_accepted_until_a_row_is_tampered_with(written, small, tmp_path):
+    def board(*words):
+        return python("bench/board.py", *words, "--board", str(small), f"results={tmp_path / 'results'}", cwd=tmp_path)
+
+    for phase in ("dev", "tune", "report"):
+        done = board("run", phase, "--submission", "twin")
+        assert done.returncode == 0, done.stderr
+    done = board("check", "twin", "--pack")
+    assert done.returncode == 0, done.stderr
+    done = board("check", "twin")
+    assert done.returncode == 0, done.stderr
+    table = pq.read_table(written / "runs.parquet")
+    losses = [value * (1 - 1e-12) for value in table["node_loss"].to_pylist()]
+    place = table.column_names.index("node_loss")
+    pq.write_table(table.set_column(place, "node_loss", pa.array(losses)), written / "runs.parquet")
+    done = board("check", "twin")
+    assert done.returncode == 2
+    assert "node_loss" in done.stderr
