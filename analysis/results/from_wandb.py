@@ -65,7 +65,7 @@ def load_wandb(target: str) -> Results:
                 newest[name] = one  # several trials of a W&B sweep may have the same run
         for name, (run, labeled, _) in newest.items():
             mine = [_metrics(entry) for entry in run.history(samples=EVALUATIONS, pandas=False)]
-            if wrong := _odd_rows(mine) or (mine and cut_short(labeled, mine[-1]["step"], run.summary.get("step"))):
+            if wrong := _odd_rows(mine, labeled, run.summary.get("step")):
                 reasons[name] = wrong
             else:
                 rows += [{"run_id": name, **row} for row in mine]
@@ -100,12 +100,14 @@ def _metrics(entry: Any) -> dict[str, Any]:
     )
 
 
-def _odd_rows(rows: list[dict[str, Any]]) -> str | None:
-    """Describe the first invalid evaluation of a run, if any: a history may contain anything."""
+def _odd_rows(rows: list[dict[str, Any]], labels: dict[str, Any], recorded: Any) -> str | None:
+    """Describe the first invalid or missing evaluation of a run, if any: a history may contain anything."""
     for row in rows:
         if wrong := odd(row, ROW) or ("has no step" if "step" not in row else None):
             return f"an evaluation {wrong}"
-    return None if are_steps([row["step"] for row in rows]) else "its steps are not increasing"
+    if not are_steps([row["step"] for row in rows]):
+        return "its steps are not increasing"
+    return cut_short(labels, rows[-1]["step"], recorded) if rows else None
 
 
 def _age(run: Any, labels: dict[str, Any], _: dict[str, Any]) -> tuple[bool, str]:
