@@ -53,4 +53,4 @@ def test_an_archive_takes_labels_of_two_types(results, tmp_path):
     runs = found.runs.assign(**{"algo.rounds": pd.Series([2, "two", 2, 3, 3, 3], dtype=object)})
     object.__setattr__(found, "runs", runs)
     write_archive(found, tmp_path)
-    assert set(read_archive(tmp_path).runs["algo.rounds"]) == {"2", "two", "3"}
+    assert set(read_archive(tmp_path).runs["algo.rounds"]) == {2, "two", 3}
