@@ -87,17 +87,23 @@ class Results:
         return [c for c in self.runs.columns if c not in out and c.partition(".")[0] not in HOW]
 
     @cached_property
+    def _ended(self) -> pd.DataFrame:
+        """Ended runs with evaluations."""
+        if self.runs.empty or self.rows.empty:
+            return self.runs[:0]
+        return self.runs[self.runs["state"].isin(FINAL) & self.runs["run_id"].isin(self.rows["run_id"])]
+
+    @cached_property
     def copies(self) -> list[str]:
         """Ended runs with the same settings and seed as an earlier one."""
-        ended = self.runs[self.runs["state"].isin(FINAL)] if len(self.runs) else self.runs
+        ended = self._ended
         labels = [c for c in ("algo", "seed", *self.problem, *self.options) if c in ended]
         return list(ended["run_id"][ended.duplicated(labels)]) if labels else []
 
     @cached_property
     def finals(self) -> pd.DataFrame:
         """One row per ended run: its labels and its last evaluation, without copies."""
-        ended = self.runs[self.runs["state"].isin(FINAL)] if len(self.runs) else self.runs
-        ended = ended[~ended["run_id"].isin(self.copies)] if self.copies else ended
+        ended = self._ended[~self._ended["run_id"].isin(self.copies)]
         if ended.empty or self.rows.empty:
             raise NoData("no run has ended" if len(self.runs) else "there are no runs")
         last = self.rows.drop_duplicates("run_id", keep="last")

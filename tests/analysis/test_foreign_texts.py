@@ -4,6 +4,7 @@ import csv
 import json
 import shutil
 import warnings
+from dataclasses import replace
 
 import pandas as pd
 import pyarrow as pa
@@ -126,6 +127,8 @@ def test_a_copy_of_a_run_counts_once(results, algo):
     assert len(found.finals) == before
     assert "zcopy" in warnings_of(found)[0]
     assert outcome(found, FigureOptions())
+    without = replace(found, rows=found.rows[found.rows["run_id"] != run.name])
+    assert "zcopy" in set(without.finals["run_id"])  # a run without evaluations hides no other
 
 
 def test_seeds_may_be_far_apart():
