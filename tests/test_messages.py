@@ -101,7 +101,7 @@ MORE_SENTENCES = [
     ("topology", "topology=complete nodes=20000", "A complete graph of 20000 nodes takes 34 GB, and"),
     (
         "run",
-        "algo=choco compressor=top_k compressor.k=101",
+        "dataset=synthetic algo=choco compressor=top_k compressor.k=101",
         "compressor.k must be at most 100, the length of the vectors; got 101.",
     ),
     ("run", "algo=choco topology=matching", "choco needs the same matrix in every round, but 'matching' changes."),

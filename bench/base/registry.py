@@ -31,15 +31,8 @@ MODULES = "HEARSAY_PLUGINS"
 SIGNATURE = "found by the harness through the registry"
 """A phrase in the first line of the packages algorithms and datasets, by which they are recognized."""
 _registries: list[Registry[Any]] = []
-HOME = (
-    "algorithms",
-    "datasets",
-    "bench.models",
-    "bench.problem",
-    "bench.network",
-    "bench.engine.engines",
-    "bench.clock.choice",
-)
+_BENCH = ("models", "problem", "network", "engine.engines", "clock.choice")
+HOME = ("algorithms", "datasets", *(f"bench.{name}" for name in _BENCH))
 
 
 class Registry(Generic[T]):
@@ -125,9 +118,21 @@ broken_plugins: dict[str, str] = {}
 """Plug-ins whose import failed, with the reason."""
 
 
-@cache
+_begun: list[bool] = []
+
+
 def discover() -> None:
-    """Import the modules of the suite, then the plug-ins."""
+    """Import the modules of the suite, then the plug-ins, once. A call during these imports does nothing."""
+    if not _begun:
+        _begun.append(True)
+        try:
+            _import_all()
+        except BaseException:
+            _begun.clear()
+            raise
+
+
+def _import_all() -> None:
     for home in HOME:
         module = _ours(home)
         for child in pkgutil.iter_modules(getattr(module, "__path__", [])):

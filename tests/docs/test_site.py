@@ -41,7 +41,8 @@ def site():
 
 def test_every_name_has_a_page_and_no_page_loads_anything_from_the_network(site):
     for kind, names in {"methods": algorithms, "graphs": topologies, "datasets": datasets}.items():
-        assert {page.stem for page in (site / "catalog" / kind).glob("*.html")} == set(names)
+        ours = {name for name in names if not names[name].__module__.startswith("tests.")}  # other tests register some
+        assert {page.stem for page in (site / "catalog" / kind).glob("*.html")} == ours
     for page in site.rglob("*.html"):
         assert LOADED.findall(page.read_text(encoding="utf-8")) == [], page
 

@@ -110,7 +110,7 @@ def _edited(how: tuple[str, ...], home: Path) -> str:
     """Run a sweep of three in a copy of the suite, edit D-SGD after its first run, restore it, run again."""
     for part in ("bench", "algorithms", "datasets", "conf"):
         shutil.copytree(ROOT / part, home / part, ignore=shutil.ignore_patterns("__pycache__"))
-    command = [str(home / "bench" / "run.py"), "-m", "algo=dsgd", "seed=0,1,2", *how, *SIZES]
+    command = [str(home / "bench" / "run.py"), "-m", "algo=dsgd", "algo.eta=0.01", "seed=0,1,2", *how, *SIZES]
     command += ["steps=300", "eval_every=50", "results=" + str(home / "results")]
     method = home / "algorithms" / "dsgd.py"
     before = method.read_text()

@@ -52,7 +52,15 @@ def another_library_on_one_host(trials: int, folder: Path) -> Counter[str]:
 def _other_library(name: str, home: Path) -> str:
     other = home / "other"
     other.mkdir(parents=True)
-    command = ["bench/run.py", "algo=dsgd", "engine=mpi", "ranks=2", *SIZES, f"engine.launch=[{_launch(home, other)}]"]
+    command = [
+        "bench/run.py",
+        "algo=dsgd",
+        "algo.eta=0.01",
+        "engine=mpi",
+        "ranks=2",
+        *SIZES,
+        f"engine.launch=[{_launch(home, other)}]",
+    ]
     for text, expected in ((f"import {name}\n{name}.__version__ = '2.2.0'\n", "failed"), ("", "done")):
         (other / "sitecustomize.py").write_text(text)  # which Python imports before all else
         python(*command, cwd=home)
@@ -133,7 +141,7 @@ def _other_source(name: str, home: Path) -> str:
     other = _copied(home / "other")
     text = (other / name).read_text()
     assert OTHERS[name][0] in text
-    command = ["bench/run.py", "algo=dsgd", "engine=mpi", "ranks=2", *SIZES]
+    command = ["bench/run.py", "algo=dsgd", "algo.eta=0.01", "engine=mpi", "ranks=2", *SIZES]
     command += ["steps=50", f"engine.launch=[{_launch(home, other)}]", f"results={home / 'results'}"]
     for source, expected in ((text.replace(*OTHERS[name]), "failed"), (text, "done")):
         (other / name).write_text(source)

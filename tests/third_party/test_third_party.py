@@ -103,7 +103,7 @@ def test_its_method_works_in_an_experiment(environment, tmp_path):
     words = ("experiment=mine", f"hydra.searchpath=[file://{tmp_path}/conf]")
     done = environment.quickly("bench/run.py", *words, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert len(list(tmp_path.glob("results/runs/nesterov-ring-synthetic-s0-*"))) == 2
+    assert len(list(tmp_path.glob("results/runs/nesterov-ring-digits-s0-*"))) == 2
 
 
 def test_one_line_tells_whether_it_keeps_its_promises(environment, tmp_path):

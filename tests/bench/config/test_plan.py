@@ -37,7 +37,7 @@ LINES = (
     "steps=${nodes} nodes=4,8",
     "results=a/${seed} seed=1,2 algo=dsgd,dsgt",
     "++algo.schedule=fixed seed=0,1",
-    "dataset={name:synthetic,dimension:7},{name:synthetic,dimension:8} seed=0,1",
+    "algo={name:dnasa,multiplier:2},{name:dnasa,multiplier:3} seed=0,1",
     "algo=sgp algo.name=ed algo.schedule=fixed",
 )
 """What can be typed after -m, as far as Hydra itself can compose it."""
