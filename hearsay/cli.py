@@ -5,7 +5,6 @@ A subcommand calls the ``main`` of its script, so that output and exit codes are
 
 from __future__ import annotations
 
-import importlib.util
 import io
 import re
 import sys
@@ -58,8 +57,6 @@ def dispatch(words: list[str]) -> int:
 def module_of(name: str, rest: Sequence[str]) -> str:
     """Return the module of a subcommand; the first word of ``board`` decides between two."""
     modules = COMMANDS[name].modules
-    if missing := [module for module in modules if importlib.util.find_spec(module) is None]:
-        raise UserError(f"This version of hearsay has no command 'hearsay {name}': the module {missing[0]} is missing.")
     others = [module for module in modules[1:] if rest and rest[0] in import_module(module).PARTS]
     return others[0] if others and rest[0] not in import_module(modules[0]).PARTS else modules[0]
 

@@ -60,7 +60,8 @@ def show_progress(
         if left_s:
             times = math.ceil(left_s / PIECE_S)
             typed = " ".join([*(["--size quick"] if size == "quick" else []), *words])
-            commands.append(f"python bench/board.py run {phase} --minutes 9 {typed}".rstrip() + f"   # {times} times")
+            often = f"   # {times} times" if times > 1 else ""
+            commands.append(f"python bench/board.py run {phase} --minutes 9 {typed}".rstrip() + often)
     show_columns(console, rows, ())
     if not measured:
         console.print("The minutes are those of one H200. The phase pilot measures this machine.", soft_wrap=True)
