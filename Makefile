@@ -39,7 +39,7 @@ reproduction: install  ## Regenerate REPRODUCTION.md and its page per claim from
 test: install  ## Run the fast tests (about 4 minutes on 2 cores)
 	$(BIN)/python -m pytest -n auto --dist loadgroup
 
-thorough: install  ## Run the slow tests (about 16 minutes on 2 cores)
+thorough: install  ## Run the slow tests (about 19 minutes on 2 cores)
 	$(BIN)/python -m pytest -n auto --dist loadgroup -m thorough
 
 faults: install  ## Run all fault-injection tests of docs/reliability.md (most of an hour on 2 cores)
