@@ -17,6 +17,7 @@ Examples:
 from __future__ import annotations
 
 import argparse
+import secrets
 import subprocess
 import sys
 import time
@@ -132,7 +133,7 @@ def check(given: argparse.Namespace) -> int:
     if given.pack:
         console.print(f"{pack(submission, given.words)} runs: {submission.folder / 'runs.parquet'}", soft_wrap=True)
     else:
-        verify(submission, given.words, console)
+        verify(submission, given.words, given.salt or secrets.token_hex(16), console)
     return 0
 
 
@@ -159,6 +160,8 @@ def parsed(argv: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--size", choices=("full", "quick"), default="full", help="quick: 8 methods on 2 workloads")
     parser.add_argument("--submission", metavar="NAME", help="run only the method of board/submissions/NAME")
     parser.add_argument("--pack", action="store_true", help="check: write runs.parquet from the results folder")
+    about = "check: text that draws the cells to compute again (default: random)"
+    parser.add_argument("--salt", metavar="TEXT", help=about)
     parser.add_argument("--chosen", metavar="FILE", help="chosen settings (default: chosen.csv of the version)")
     parser.add_argument("--board", type=Path, default=BOARD, metavar="FOLDER", help="version (default: board/v1)")
     given = parser.parse_intermixed_args(argv)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -42,8 +43,11 @@ def pack(submission: Submission, words: Sequence[str]) -> int:
     return len(tables)
 
 
-def verify(submission: Submission, words: Sequence[str], console: Console) -> None:
-    """Raise a UserError that says why the submission is refused, or print that it is accepted."""
+def verify(submission: Submission, words: Sequence[str], salt: str, console: Console) -> None:
+    """Raise a UserError that says why the submission is refused, or print that it is accepted.
+
+    ``salt`` draws the cells that are computed again.
+    """
     present = submission.board().version()
     if submission.version != present:
         raise UserError(
@@ -54,7 +58,8 @@ def verify(submission: Submission, words: Sequence[str], console: Console) -> No
     together = composed(found, words)
     rows = submitted(submission.folder / "runs.parquet")
     check_complete(rows, [run for one in together for run in one.runs])
-    sample = submission.sample(found)
+    sample = submission.sample(found, salt)
+    console.print(f"Cells are drawn by --salt {shlex.quote(salt)}", markup=False, highlight=False, soft_wrap=True)
     with tempfile.TemporaryDirectory() as place:
         again = composed(sample, [*(word for word in words if not word.startswith("results=")), f"results={place}"])
         recompute(again, rows, console)

@@ -1,6 +1,7 @@
 """Submissions: what is complete and computed again is accepted, what was tampered with is refused."""
 
 import math
+import re
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -11,8 +12,8 @@ from bench.base.errors import UserError
 from bench.store.stored_run import StoredRun
 from bench.sweep.protocol.phases import cells
 from bench.sweep.protocol.pieces import composed
-from bench.sweep.protocol.read import read
-from bench.sweep.protocol.submission import read_submission
+from bench.sweep.protocol.read import entrant, read
+from bench.sweep.protocol.submission import Submission, read_submission
 from bench.sweep.protocol.verify import check_complete, difference, submitted
 from tests.helpers.cli import python
 
@@ -120,6 +121,18 @@ def test_a_wrong_key_is_named(written, small, key, value):
         read_submission("twin", small)
 
 
+def test_the_salt_draws_the_cells_that_are_computed_again(small):
+    twin = Submission("twin", small, "", entrant("twin", ENTRANT), small)
+    found = [cell for cell in cells(read(), "tune") if cell.entrant.name == "dsgd"]
+
+    def drawn(salt):
+        return [cell.workload.name for cell in twin.sample(found, salt)]
+
+    assert len(found) == 8
+    assert drawn("one") == drawn("one")
+    assert {name for salt in range(100) for name in drawn(str(salt))} == {cell.workload.name for cell in found}
+
+
 @pytest.mark.thorough
 def test_a_submission_is_accepted_until_a_row_is_tampered_with(written, small, tmp_path):
     def board(*words):
@@ -132,6 +145,9 @@ def test_a_submission_is_accepted_until_a_row_is_tampered_with(written, small, t
     assert done.returncode == 0, done.stderr
     done = board("check", "twin")
     assert done.returncode == 0, done.stderr
+    salt = re.search(r"--salt (\w{32})", done.stdout)[1]
+    again = board("check", "twin", "--salt", salt)
+    assert again.stdout.splitlines()[-1] == done.stdout.splitlines()[-1]
     table = pq.read_table(written / "runs.parquet")
     losses = [value * (1 - 1e-12) for value in table["node_loss"].to_pylist()]
     place = table.column_names.index("node_loss")
