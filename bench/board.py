@@ -1,7 +1,7 @@
 """Run the board, which compares the costs of all methods on fixed problems.
 
 run PHASE computes the runs of a phase that are not done: gate, pilot, dev,
-tune, report, side or sealed. status shows what is done. score makes the tables
+tune, hidden, report, side or sealed. status shows what is done. score makes the tables
 from the results. check tests a submission in board/submissions/NAME.
 board/v1/rules.md has the rules.
 
@@ -47,7 +47,7 @@ from bench.sweep.protocol.pieces import (
     valid,
 )
 from bench.sweep.protocol.progress import show_progress
-from bench.sweep.protocol.read import BOARD, Board, read
+from bench.sweep.protocol.read import BOARD, SIZES, Board, read
 from bench.sweep.protocol.sealed import write_sealed
 from bench.sweep.protocol.submission import folder_of, read_submission
 from bench.sweep.protocol.verify import pack, verify
@@ -58,8 +58,10 @@ from bench.terminal.parser import command_parser
 
 PARTS = ("run", "status", "score", "check")
 NEEDS_SUBJECT = {"run": f"a phase: {', '.join(PHASES)}", "check": "the name of a submission"}
-NEEDS_CHOICE = ("report", "sealed")
-"""Phases that run chosen settings, in a frozen version."""
+NEEDS_CHOICE = ("hidden", "report", "sealed")
+"""Phases that run chosen settings."""
+NEEDS_VERSION = ("report", "sealed")
+"""Phases with report seeds, which run in a frozen version."""
 
 
 def typed(words: Sequence[str], key: str, usual: str) -> str:
@@ -91,7 +93,7 @@ def run(given: argparse.Namespace, board: Board) -> int:
     if given.piece:
         found = piece_of(board, found, *given.piece)
     console, errors = Console(width=None if sys.stdout.isatty() else 140), Console(stderr=True, soft_wrap=True)
-    if given.subject in NEEDS_CHOICE and given.size == "full":
+    if given.subject in NEEDS_VERSION and board.size == "full":
         console.print(f"Version: {board.version()}", soft_wrap=True)
     if given.subject == "sealed":
         console.print(f"Written: {write_sealed(board)}", soft_wrap=True)
@@ -157,7 +159,7 @@ def parsed(argv: Sequence[str] | None) -> argparse.Namespace:
     about = "skip runs that this archive has; may be repeated"
     parser.add_argument("--done", type=Path, action="append", default=[], metavar="ARCHIVE", help=about)
     parser.add_argument("--workload", metavar="W,…", help="only these workloads, such as D1,T2")
-    parser.add_argument("--size", choices=("full", "quick"), default="full", help="quick: 8 methods on 2 workloads")
+    parser.add_argument("--size", choices=SIZES, default="full", help="quick: 8 methods on 2 workloads")
     parser.add_argument("--submission", metavar="NAME", help="run only the method of board/submissions/NAME")
     parser.add_argument("--pack", action="store_true", help="check: write runs.parquet from the results folder")
     about = "check: text that draws the cells to compute again (default: random)"

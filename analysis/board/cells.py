@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -49,8 +50,10 @@ class Curve:
     minimum: float = np.nan
 
 
-def cells(results: Results, protocol: Protocol, workloads: Mapping[str, Workload]) -> pd.DataFrame:
+def cells(results: Results, protocol: Protocol, workloads: Mapping[str, Workload], changed: int = 0) -> pd.DataFrame:
     """Return one row per run of these workloads, with the columns ``COLUMNS``.
+
+    With ``changed=1``, they are the runs with one other value of an untuned option, which the column ``changed`` names.
 
     Raises:
         NoData: Two runs have the same workload, entrant, setting and seed.
@@ -61,14 +64,15 @@ def cells(results: Results, protocol: Protocol, workloads: Mapping[str, Workload
     parts = [
         part
         for entrant in protocol.entrants.values()
-        for part in _of_entrant(results, finals[finals["algo"] == entrant.algo], entrant, workloads)
+        for part in _of_entrant(results, finals[finals["algo"] == entrant.algo], entrant, workloads, changed)
     ]
-    table = pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=COLUMNS)
-    twice = table[table.duplicated(["workload", "entrant", "setting", "seed"])]
+    columns = [*COLUMNS, *(["changed"] if changed else [])]
+    table = pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=columns)
+    twice = table[table.duplicated([name for name in columns if name not in ("values", "run_id", "diverged")])]
     if len(twice):
         one = twice.iloc[0]
         raise NoData(f"{one['entrant']} ran twice on {one['workload']} at {one['setting']} with seed {one['seed']}")
-    return table[COLUMNS]
+    return table[columns]
 
 
 def curves(results: Results, table: pd.DataFrame) -> dict[str, Curve]:
@@ -101,11 +105,14 @@ def _planned(results: Results, finals: pd.DataFrame) -> list[float]:
 
 
 def _of_entrant(
-    results: Results, runs: pd.DataFrame, entrant: Entrant, workloads: Mapping[str, Workload]
+    results: Results, runs: pd.DataFrame, entrant: Entrant, workloads: Mapping[str, Workload], changed: int
 ) -> Iterator[pd.DataFrame]:
     """Yield the runs of one entrant on each workload."""
     tuned = [name for name in (entrant.option, SCHEDULE) if name in runs]
-    runs = _usual(runs, [name for name in results.options if name in runs and name not in tuned])
+    changes = _changes(runs, [name for name in results.options if name in runs and name not in tuned])
+    counts = pd.Series([len(some) for some in changes], index=runs.index, dtype=int)
+    texts = [" ".join(f"{name}={_short(value)}" for name, value in some.items()) for some in changes]
+    runs = runs.assign(changed=texts)[counts == changed]
     for workload in workloads.values():
         part = runs["planned"] / workload.budget
         mine = runs[part.between(*SPENT) & _have(runs, {**PLAIN, **workload.settings, **entrant.settings})]
@@ -124,12 +131,19 @@ def named(values: Mapping[str, Any]) -> str:
     return " ".join(f"{name}={words[name]}" for name in sorted(words))
 
 
-def _usual(runs: pd.DataFrame, others: list[str]) -> pd.DataFrame:
-    """Return the runs whose untuned options have the values that most runs have: variants of them are other studies."""
+def _changes(runs: pd.DataFrame, others: list[str]) -> list[dict[str, Any]]:
+    """Return the untuned options of each run that have not the values that most runs have."""
     if runs.empty or not others:
-        return runs
-    texts = pd.Series([str(row) for row in runs[others].itertuples(index=False, name=None)], index=runs.index)
-    return runs[texts == texts.mode().iloc[0]]
+        return [{} for _ in runs.index]
+    rows = list(runs[others].itertuples(index=False, name=None))
+    counts = Counter(str(row) for row in rows)
+    usual = min(counts, key=lambda text: (-counts[text], text))
+    common = next(row for row in rows if str(row) == usual)
+    return [{name: v for name, v, u in zip(others, row, common, strict=True) if str(v) != str(u)} for row in rows]
+
+
+def _short(value: Any) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def _have(runs: pd.DataFrame, settings: Mapping[str, Any]) -> pd.Series:

@@ -32,9 +32,10 @@ def graded(
     frozen: pd.DataFrame,
     cost_of: CostOf | None = None,
 ) -> pd.DataFrame:
-    """Return the runs of the tuning seeds with their score in gradients; ``yardstick`` marks tuned D-SGD.
+    """Return the runs of the tuning seeds with their score in gradients.
 
-    ``cost_of`` is another cost than gradients.
+    ``yardstick`` marks tuned D-SGD, and ``whole`` the settings with all tuning seeds. ``cost_of`` is another cost than
+    gradients.
     """
     cost_of = cost_of or at_price(curves, protocol.prices[CHOICE])
     rows, parts = frozen.set_index("workload", drop=False), []
@@ -48,7 +49,8 @@ def graded(
         judge = Judge(workload, aims, curves, cost_of, protocol.count)
         ours = yardstick_runs(judge, mine)
         scored = judge.scored(mine, ours)
-        parts.append(scored.assign(yardstick=scored["run_id"].isin(ours["run_id"])))
+        tried = scored.groupby(["entrant", "setting"])["seed"].transform("nunique") == len(workload.tune)
+        parts.append(scored.assign(yardstick=scored["run_id"].isin(ours["run_id"]), whole=tried))
     if not parts:
         raise NoData("no run with a tuning seed was found")
     return pd.concat(parts, ignore_index=True)
@@ -57,16 +59,15 @@ def graded(
 def choose_tuned(found: pd.DataFrame) -> list[dict[str, Any]]:
     """Return the setting with the best mean score of each entrant on each workload; D-SGD keeps that of the yardstick.
 
-    Settings that lack a seed do not count. Ties go to the least mean final loss.
+    Settings that lack a tuning seed do not count. Ties go to the least mean final loss.
     """
     out = []
-    for (workload, entrant), runs in found.groupby(["workload", "entrant"], sort=False):
-        whole = _whole(runs)
-        setting, tied = best_setting(whole.groupby("setting")["score"].mean(), whole)
+    for (workload, entrant), runs in found[found["whole"]].groupby(["workload", "entrant"], sort=False):
+        setting, tied = best_setting(runs.groupby("setting")["score"].mean(), runs)
         if entrant == YARDSTICK:  # chosen by its costs, since its score is relative to itself
-            logs = pd.Series([-np.log2(costs).mean() for costs in whole["costs"]], index=whole["setting"])
-            _, tied = best_setting(logs.groupby(level=0).mean(), whole)
-            setting = str(whole.loc[whole["yardstick"], "setting"].iloc[0])
+            logs = pd.Series([-np.log2(costs).mean() for costs in runs["costs"]], index=runs["setting"])
+            _, tied = best_setting(logs.groupby(level=0).mean(), runs)
+            setting = str(runs.loc[runs["yardstick"], "setting"].iloc[0])
         score = float(runs.loc[runs["setting"] == setting, "score"].mean())
         out.append(_row(TUNED, str(workload), runs, setting, score, tied))
     return out
@@ -75,10 +76,8 @@ def choose_tuned(found: pd.DataFrame) -> list[dict[str, Any]]:
 def choose_dev(found: pd.DataFrame) -> list[dict[str, Any]]:
     """Return one setting per entrant: the fewest diverged runs, then the best mean score over the problems."""
     out, problems = [], found["workload"].nunique()
-    for _, runs in found.groupby("entrant", sort=False):
+    for _, runs in found[found["whole"]].groupby("entrant", sort=False):
         parts = runs.pivot_table("score", "setting", "workload", aggfunc="mean").dropna()
-        counts = runs.groupby("setting").size().loc[parts.index]
-        parts = parts[counts == counts.max()]
         if parts.shape[1] < problems or parts.empty:
             continue
         gone = runs.groupby("setting")["diverged"].sum().loc[parts.index]
@@ -121,12 +120,6 @@ def setting_of(row: Mapping[str, Any]) -> str:
 def _typed(values: Mapping[str, Any]) -> dict[str, Any]:
     """Return options as on the command line: eta is algo.eta."""
     return {OPTION + name: value for name, value in values.items()}
-
-
-def _whole(runs: pd.DataFrame) -> pd.DataFrame:
-    """Return the runs of settings that have all seeds."""
-    counts = runs.groupby("setting")["seed"].transform("nunique")
-    return runs[counts == counts.max()]
 
 
 def _row(ruleset: str, workload: str, runs: pd.DataFrame, setting: str, score: float, tied: int) -> dict[str, Any]:

@@ -11,6 +11,7 @@ import pandas as pd
 
 from analysis.board.cells import Curve
 from analysis.board.choose import OPTION
+from analysis.board.hidden import extremes
 from analysis.board.protocol import Entrant, Workload
 from analysis.board.scores import profiles
 from analysis.board.study import Study
@@ -36,6 +37,7 @@ def page_data(study: Study) -> dict[str, Any]:
         "standings": _records(study.standings),
         "tries": {str(name): _rounded(some["score"]) for name, some in study.tries.groupby("method", sort=False)},
         "profiles": [{**one, "solved": _rounded(one["solved"])} for one in profiles(protocol, study.scored, FACTORS)],
+        "hidden": {name: [_plain(value) for value in one] for name, one in extremes(study.hidden).items()},
         "cells": _cells(study),
         "side": {name: _records(table) for name, table in beside.items()},
         "labels": {name: study.label(name) for table in beside.values() for name in table["method"]},

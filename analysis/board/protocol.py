@@ -82,6 +82,7 @@ class Protocol:
     networks: tuple[str, ...] = ("lan", "wan", "cities8")
     side: dict[str, Any] = field(default_factory=dict)
     sealed: dict[str, Workload] = field(default_factory=dict)
+    hidden: Mapping[str, Any] = field(default_factory=lambda: {"workloads": []})
     finalists: Mapping[str, int] = field(default_factory=lambda: {"tiers": 2, "most": 10})
     hash: str = ""
 
@@ -159,6 +160,10 @@ def protocol_of(said: Mapping[str, Any], size: str = "full") -> Protocol:
         comparisons=int(said.get("comparisons", COMPARISONS)),
         networks=tuple(said.get("networks", Protocol.networks)),
         side=dict(said.get("side") or {}) if size == "full" else {},
+        hidden={
+            **said.get("hidden", {"workloads": []}),
+            **(said["quick"].get("hidden", {}) if size == "quick" else {}),
+        },
         finalists=said.get("finalists", {"tiers": 2, "most": 10}),
     )
 

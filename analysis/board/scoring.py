@@ -110,13 +110,13 @@ def _priced(curves: Mapping[str, Curve], price: Price, run: str) -> np.ndarray:
 def yardstick_runs(judge: Judge, runs: pd.DataFrame) -> pd.DataFrame:
     """Return the runs of D-SGD at its best setting: the one with the least mean logarithm of its costs.
 
-    Settings that lack a seed do not count. Ties go to the least mean final loss.
+    Settings that lack a tuning seed do not count. Ties go to the least mean final loss.
     """
-    ours = runs[runs["entrant"] == YARDSTICK]
-    counts = ours.groupby("setting")["seed"].nunique()
-    whole = ours[ours["setting"].isin(counts.index[counts == counts.max()])] if len(counts) else ours
+    ours, seeds = runs[runs["entrant"] == YARDSTICK], judge.workload.tune
+    whole = ours[ours.groupby("setting")["seed"].transform("nunique") == len(seeds)]
     if whole.empty:
-        raise NoData(f"{judge.workload.name} has no runs of {YARDSTICK}, whose tuned cost has the score 0")
+        wanted = f"no setting of {YARDSTICK} with the tuning seeds {list(seeds)}"
+        raise NoData(f"{judge.workload.name} has {wanted}; its tuned cost has the score 0")
     means = {}
     for setting, some in whole.groupby("setting"):
         costs, _ = judge.costs(some, some)

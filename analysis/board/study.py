@@ -13,7 +13,8 @@ from analysis.board.cells import Curve, cells, curves
 from analysis.board.choose import DEV, TUNED, as_table, choose_dev, choose_tuned, graded, native
 from analysis.board.clock import clocks
 from analysis.board.gate import gate
-from analysis.board.markdown import side_markdown, standings_markdown
+from analysis.board.hidden import hidden
+from analysis.board.markdown import hidden_markdown, side_markdown, standings_markdown
 from analysis.board.protocol import Protocol, read_protocol, sealed_protocol, side_protocol
 from analysis.board.scores import by_tries, finalists, reported, scored, standings
 from analysis.board.side import SideTable
@@ -135,6 +136,11 @@ class Study:
         return by_tries(self.protocol, self.graded)
 
     @cached_property
+    def hidden(self) -> pd.DataFrame:
+        """The changes of the tuned scores by changed numbers of the papers; empty without such runs."""
+        return hidden(self.results, self.protocol, self.chosen, self.targets)
+
+    @cached_property
     def side(self) -> dict[str, pd.DataFrame]:
         """The standings of the side tables that have report runs."""
         found = {name: side.standings(self.chosen, self.ranked) for name, side in self._side_tables.items()}
@@ -182,6 +188,9 @@ class Study:
         if self.sealed is not None:
             files["sealed.csv"] = _csv(self.sealed)
             files["board.md"] += side_markdown("sealed", self.sealed, self.label)
+        if len(self.hidden):
+            files["hidden.csv"] = _csv(self.hidden)
+            files["board.md"] += hidden_markdown(list(self.protocol.hidden["workloads"]), self.hidden, self.label)
         return files
 
 

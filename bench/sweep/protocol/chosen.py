@@ -14,7 +14,8 @@ from bench.sweep.protocol.read import Board, Entrant
 
 COLUMNS = ("ruleset", "workload", "method")
 """Columns that are no options."""
-RULESETS = ("tuned", "dev", "native")
+TUNED = "tuned"
+RULESETS = (TUNED, "dev", "native")
 ALL = "all"
 """In the column workload: every workload."""
 

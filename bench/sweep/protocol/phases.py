@@ -8,7 +8,8 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from bench.base.errors import UserError
-from bench.sweep.protocol.chosen import ALL, Chosen, values_to_try
+from bench.sweep.protocol.chosen import ALL, TUNED, Chosen, values_to_try
+from bench.sweep.protocol.hidden import variants
 from bench.sweep.protocol.read import Board, Entrant, Settings, Workload
 from bench.sweep.protocol.sealed import sealed
 
@@ -17,6 +18,7 @@ PHASES = {
     "pilot": "how long does a run take?",
     "dev": "the grid on the development problems",
     "tune": "the grid on the workloads, with the tuning seeds",
+    "hidden": "the numbers of the papers times 3 and 1/3, at the tuned settings, with a tuning seed",
     "report": "the chosen settings, with the report seeds",
     "side": "the grid and the chosen settings of the side tables",
     "sealed": "untuned settings on the two problems drawn from the hash of the version",
@@ -35,8 +37,8 @@ class Cell(NamedTuple):
 
     @property
     def gradients(self) -> float:
-        """The gradients per node of all runs together."""
-        return sum(runs_of(block) * block["steps"] for block in self.blocks) * self.entrant.properties.gradients
+        """The gradients per node of all runs together, up to those that are too few for one more step."""
+        return self.runs * self.workload.budget
 
     @property
     def runs(self) -> int:
@@ -81,6 +83,18 @@ def _tune(board: Board, chosen: Sequence[Chosen]) -> Iterator[Cell]:
     return _grids(board, "tune", board.workloads.values(), board.everyone.values(), "tune", chosen)
 
 
+def _hidden(board: Board, chosen: Sequence[Chosen]) -> Iterator[Cell]:
+    for workload in (board.workloads[name] for name in board.hidden["workloads"]):
+        for entrant in board.entrants.values():
+            tuned = [row.values for row in chosen if row[:3] == (TUNED, workload.name, entrant.name)]
+            blocks = [
+                _block(board, workload, variant, values, board.hidden["seeds"])
+                for values in tuned
+                for variant in variants(board, entrant)
+            ]
+            yield Cell("hidden", workload, entrant, blocks)
+
+
 def _report(board: Board, chosen: Sequence[Chosen]) -> Iterator[Cell]:
     for workload in board.workloads.values():
         for entrant in (one for one in board.everyone.values() if board.takes_part(one, workload)):
@@ -107,6 +121,7 @@ MAKERS = {
     "pilot": _pilot,
     "dev": _dev,
     "tune": _tune,
+    "hidden": _hidden,
     "report": _report,
     "side": _side,
     "sealed": _sealed,

@@ -22,6 +22,7 @@ BOARD = ROOT / "board" / "v1"
 FROZEN = ("rules.md", "board.yaml", "targets.csv")
 """The files whose hash is that of the version."""
 
+SIZES = ("full", "quick")
 FINALISTS = "finalists.csv"
 """The entrants that run on the workloads of the finals too."""
 Settings = dict[str, Any]
@@ -105,9 +106,11 @@ class Board:
     side: Mapping[str, Side]
     sealed: Mapping[str, Any]
     pilot: Mapping[str, Any]
+    hidden: Mapping[str, Any]
     milliseconds: Mapping[str, float]
     yardstick: str
     seeds: Mapping[str, tuple[int, ...]]
+    size: str = "full"
 
     @property
     def everyone(self) -> dict[str, Entrant]:
@@ -179,9 +182,11 @@ def read(folder: Path = BOARD, size: str = "full") -> Board:
         side=sides,
         sealed=raw["sealed"],
         pilot=raw["pilot"],
+        hidden={**raw["hidden"], **(quick["hidden"] if quick else {})},
         milliseconds=raw["milliseconds"],
         yardstick=raw["yardstick"],
         seeds=seeds if quick is None else {**seeds, **_tuples(quick["seeds"])},
+        size=size,
     )
 
 

@@ -64,6 +64,16 @@ def test_a_tied_yardstick_has_no_edge():
     assert (row["algo.eta"], row["tied"], row["edges"]) == (0.1, 2, "")
 
 
+def test_a_setting_that_lacks_a_tuning_seed_is_not_chosen():
+    """The better one lacks a seed. The method dsgt has no setting with both seeds on T1."""
+    some = [*grid("dsgt", {0.1: 2.0}, ["D1", "T1"], [0]), *grid("dsgt", {1.0: 0.5}, ["D1"], TUNE)]
+    chosen = choose(choose_tuned, *grid("dsgd", DSGD, seeds=TUNE), *some)
+    assert chosen["dsgt", "D1"]["algo.eta"] == 1.0
+    assert ("dsgt", "T1") not in chosen
+    with pytest.raises(NoData, match="dsgd"):
+        choose(choose_tuned, *grid("dsgd", DSGD, seeds=[0]))
+
+
 def test_report_seeds_choose_nothing():
     """On the report seeds another setting is the best one."""
     misleading = grid("dsgt", {0.1: 0.1, 1.0: 3.0}, seeds=(100, 101))

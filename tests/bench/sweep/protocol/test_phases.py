@@ -1,14 +1,19 @@
 """The runs of the phases: budgets, seeds, grids and chosen settings."""
 
+from contextlib import suppress
+from dataclasses import replace
+
 import pytest
 import yaml
 
 from bench.base.errors import UserError
 from bench.base.registry import algorithms
 from bench.sweep.protocol.chosen import Chosen, next_value, values_to_try
+from bench.sweep.protocol.hidden import variants
 from bench.sweep.protocol.phases import PHASES, cells
 from bench.sweep.protocol.read import entrant, read
 from bench.sweep.protocol.sealed import sealed, write_sealed
+from tests.helpers.configs import config, rows
 
 
 @pytest.fixture(scope="module")
@@ -66,11 +71,61 @@ def test_report_seeds_are_in_no_other_phase(board):
     chosen = [Chosen("tuned", "D1", "dsgd", {"algo.eta": 1, "algo.schedule": "fixed"})]
     seeds = {
         phase: {seed for c in cells(board, phase, chosen) for block in c.blocks for seed in block["seed"]}
-        for phase in ("gate", "pilot", "dev", "tune", "report")
+        for phase in ("gate", "pilot", "dev", "tune", "hidden", "report")
     }
     report = seeds.pop("report")
     assert report == set(range(100, 110))
     assert all(report.isdisjoint(some) for some in seeds.values())
+
+
+def test_hidden_numbers_are_changed_one_at_a_time(board):
+    chosen = [
+        Chosen(rule, "T1", name, {"algo.eta": 3}) for rule in ("tuned", "dev") for name in ("dadam", "kgt", "dsgd")
+    ]
+    tried = cell(board, "hidden", "T1", "dadam", chosen).blocks
+    usual = {name: option.default for name, option in algorithms["dadam"].options().items()}
+    apart = [
+        {k: v for k in ("beta1", "beta2", "epsilon") if (v := b.get(f"algo.{k}", usual[k])) != usual[k]} for b in tried
+    ]
+    assert apart == [
+        *({"beta1": 0.7}, {"beta1": 0.966667}, {"beta2": 0.997}, {"beta2": 0.999667}),
+        *({"epsilon": 3e-8}, {"epsilon": 3.33333e-9}),
+    ]
+    assert {(b["algo.eta"], tuple(b["seed"])) for b in tried} == {(3, (0,))}
+    steps = {b["algo.local_steps"]: b["steps"] for b in cell(board, "hidden", "T1", "kgt", chosen).blocks[:2]}
+    assert steps == {15: 266, 2: 2000}  # 4000 gradients
+    assert {c.entrant.name for c in cells(board, "hidden", chosen)} == {"dadam", "kgt"}
+
+
+def test_numbers_that_are_left_out_are_those_of_options(board):
+    for name, left_out in board.hidden["without"].items():
+        assert {one.split()[0] for one in left_out} <= set(algorithms[board.entrants[name].method].options())
+
+
+def losses(method, **options):
+    """The course of a small run with large gradients, so that clipping has an effect."""
+    found = config(
+        algo={"name": method, "schedule": "fixed", **options}, topology={"name": "ring", "lazy": True}, scale=9.0
+    )
+    return [row["node_loss"] for row in rows(found)[0]]
+
+
+@pytest.mark.thorough
+def test_numbers_are_left_out_if_they_have_no_effect(board):
+    usual = replace(board, hidden={**board.hidden, "without": {}})
+    idle = {}
+    for name, one in board.entrants.items():
+        before = losses(one.method)
+        for key, value in ((key, v.set[key]) for v in variants(usual, one) for key in set(v.set) - set(one.set)):
+            option = key.removeprefix("algo.")
+            with suppress(UserError):
+                if losses(one.method, **{option: value}) == before and option != "epsilon":
+                    idle.setdefault(name, set()).add(option)
+    impossible = "p"  # the moments of the noise are at most 2, and more than 1
+    listed = {
+        name: {one for one in some if " " not in one} - {impossible} for name, some in board.hidden["without"].items()
+    }
+    assert idle == {name: some for name, some in listed.items() if some}
 
 
 def test_a_report_has_the_chosen_and_the_native_settings_once(board):
@@ -159,4 +214,4 @@ def test_unknown_keys_and_phases_are_named(board):
         entrant("dsgd", {"stepsize": "eta", "etas": 1})
     with pytest.raises(UserError, match="'final'"):
         cells(board, "final")
-    assert set(PHASES) == {"gate", "pilot", "dev", "tune", "report", "side", "sealed"}
+    assert set(PHASES) == {"gate", "pilot", "dev", "tune", "hidden", "report", "side", "sealed"}
