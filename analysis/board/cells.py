@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -10,24 +9,19 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from analysis.board.grid import belongs
 from analysis.board.protocol import Entrant, Protocol, Workload
+from analysis.board.usual import Labels, usual
 from analysis.results.errors import NoData
-from analysis.results.results import Results
+from analysis.results.numbers import missing
+from analysis.results.results import HOW, OUTCOME, Results
+from bench.store.record import ADDED, SINCE
 
 LOSS = "node_loss"
 """The scored loss: the mean over the nodes of the loss at their own points."""
-SPENT = (0.8, 1.01)
-"""A run has the budget of a workload if its gradients are between these parts of it; start-up batches count too."""
-SCHEDULE, DTYPE = "schedule", "dtype"
-PLAIN: Mapping[str, Any] = {
-    "links": "reliable",
-    "compressor": "none",
-    "network": "none",
-    "topology.lazy": False,
-    "regularizer": "none",
-    "scale": 1.0,
-}
-"""Settings of runs that neither a workload nor an entrant states; runs without such a label have this value."""
+SCHEDULE = "schedule"
+DECLARED = ("gradients", "samples", "start_samples", "requires_float64")
+"""What a run declares that its settings depend on: the number of steps and the floating-point type."""
 COLUMNS = ["workload", "entrant", "setting", "values", "seed", "run_id", "diverged"]
 
 
@@ -53,26 +47,23 @@ class Curve:
 def cells(results: Results, protocol: Protocol, workloads: Mapping[str, Workload], changed: int = 0) -> pd.DataFrame:
     """Return one row per run of these workloads, with the columns ``COLUMNS``.
 
-    With ``changed=1``, they are the runs with one other value of an untuned option, which the column ``changed`` names.
-
-    Raises:
-        NoData: Two runs have the same workload, entrant, setting and seed.
+    A run belongs to an entrant on a workload if it has all settings that the protocol gives it: those that the protocol
+    states, and the defaults. With ``changed=1``, they are the runs with one other value of an untuned option, which the
+    column ``changed`` names. Runs of other studies may lie in the same folder.
     """
     finals = results.finals
-    gone = finals["diverging"] | (finals["state"] == "nonfinite")
-    finals = finals.assign(diverged=gone.astype(bool), planned=_planned(results, finals))
-    parts = [
-        part
-        for entrant in protocol.entrants.values()
-        for part in _of_entrant(results, finals[finals["algo"] == entrant.algo], entrant, workloads, changed)
+    gone = (finals["diverging"] | (finals["state"] == "nonfinite")).astype(bool)
+    labels = [name for name in results.runs.columns if name in finals and name.partition(".")[0] not in HOW]
+    known = dict[tuple[Any, ...], Labels]()
+    rows = [
+        {"run_id": run["run_id"], "diverged": diverged, "seed": int(run["seed"]), **found}
+        for run, diverged in zip(finals[labels].to_dict("records"), gone, strict=True)
+        for found in _places(results, protocol, workloads, {str(k): v for k, v in run.items()}, changed, known)
     ]
     columns = [*COLUMNS, *(["changed"] if changed else [])]
-    table = pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=columns)
-    twice = table[table.duplicated([name for name in columns if name not in ("values", "run_id", "diverged")])]
-    if len(twice):
-        one = twice.iloc[0]
-        raise NoData(f"{one['entrant']} ran twice on {one['workload']} at {one['setting']} with seed {one['seed']}")
-    return table[columns]
+    order = {name: place for place, name in enumerate([*protocol.entrants, *workloads])}
+    rows.sort(key=lambda row: (order[row["entrant"]], order[row["workload"]]))
+    return pd.DataFrame(rows, columns=columns).astype({"diverged": bool, "seed": int})
 
 
 def curves(results: Results, table: pd.DataFrame) -> dict[str, Curve]:
@@ -95,34 +86,44 @@ def curves(results: Results, table: pd.DataFrame) -> dict[str, Curve]:
     return out
 
 
-def _planned(results: Results, finals: pd.DataFrame) -> list[float]:
-    """Return the gradients per node that each run was to take, with those of its start."""
-    each = (results.facts.get(run, {}).get("algorithm") or {} for run in finals["run_id"])
-    return [
-        float(steps) * float(said.get("gradients", said.get("samples", 1))) + float(said.get("start_samples", 0))
-        for steps, said in zip(finals["steps"], each, strict=True)
-    ]
+def _places(
+    results: Results,
+    protocol: Protocol,
+    workloads: Mapping[str, Workload],
+    run: Labels,
+    changed: int,
+    known: dict[tuple[Any, ...], Labels],
+) -> Iterator[dict[str, Any]]:
+    """Yield the entrants and workloads that a run belongs to, as columns of the table; ``known``: expected labels."""
+    declared, older = results.facts.get(run["run_id"], {}).get("algorithm") or {}, _older(run)
+    for entrant in (one for one in protocol.entrants.values() if one.algo == run["algo"]):
+        tuned = [name for name in (entrant.option, SCHEDULE) if name is not None]
+        values = {name: run[name] for name in tuned if not missing(run.get(name))}
+        for workload in workloads.values():
+            if run["dataset"] != workload.settings["dataset"]:
+                continue
+            key = (entrant.name, workload.name, *(declared.get(name) for name in DECLARED))
+            if key not in known:
+                known[key] = expected(protocol, entrant, workload, declared)
+            wanted = known[key]
+            names = [name for name in {*run, *wanted} if name not in (*OUTCOME, *tuned)]
+            other = {name: run.get(name) for name in sorted(names) if not _has(run, name, wanted.get(name), older)}
+            if len(other) != changed or not set(other) <= set(results.options):
+                continue
+            if belongs(protocol, entrant, workload, values.get(str(entrant.option)), values.get(SCHEDULE), run["seed"]):
+                text = " ".join(f"{name}={_short(value)}" for name, value in other.items())
+                place = {"workload": workload.name, "entrant": entrant.name, "changed": text}
+                yield {**place, "values": values, "setting": named(values)}
 
 
-def _of_entrant(
-    results: Results, runs: pd.DataFrame, entrant: Entrant, workloads: Mapping[str, Workload], changed: int
-) -> Iterator[pd.DataFrame]:
-    """Yield the runs of one entrant on each workload."""
-    tuned = [name for name in (entrant.option, SCHEDULE) if name in runs]
-    changes = _changes(runs, [name for name in results.options if name in runs and name not in tuned])
-    counts = pd.Series([len(some) for some in changes], index=runs.index, dtype=int)
-    texts = [" ".join(f"{name}={_short(value)}" for name, value in some.items()) for some in changes]
-    runs = runs.assign(changed=texts)[counts == changed]
-    for workload in workloads.values():
-        part = runs["planned"] / workload.budget
-        mine = runs[part.between(*SPENT) & _have(runs, {**PLAIN, **workload.settings, **entrant.settings})]
-        if mine.empty:
-            continue
-        values = [
-            {str(name): value for name, value in row.items() if not _missing(value)}
-            for row in mine[tuned].to_dict("records")
-        ]
-        yield mine.assign(workload=workload.name, entrant=entrant.name, values=values, setting=list(map(named, values)))
+def expected(protocol: Protocol, entrant: Entrant, workload: Workload, declared: Mapping[str, Any]) -> Labels:
+    """Return the labels that the protocol gives the runs of an entrant; ``declared``: the declaration of the run."""
+    gradients = int(declared.get("gradients", declared.get("samples", 1)))
+    steps = max(1, (int(workload.budget) - int(declared.get("start_samples", 0))) // gradients)
+    exact = {"dtype": "float64"} if declared.get("requires_float64") else {}
+    stated = {**protocol.common, **workload.settings, **exact, **entrant.settings, "algo": entrant.algo}
+    labels = usual({**stated, "steps": steps, "eval_every": max(1, steps // protocol.evaluations)})
+    return {name: value for name, value in labels.items() if name.partition(".")[0] not in HOW}
 
 
 def named(values: Mapping[str, Any]) -> str:
@@ -131,45 +132,21 @@ def named(values: Mapping[str, Any]) -> str:
     return " ".join(f"{name}={words[name]}" for name in sorted(words))
 
 
-def _changes(runs: pd.DataFrame, others: list[str]) -> list[dict[str, Any]]:
-    """Return the untuned options of each run that have not the values that most runs have."""
-    if runs.empty or not others:
-        return [{} for _ in runs.index]
-    rows = list(runs[others].itertuples(index=False, name=None))
-    counts = Counter(str(row) for row in rows)
-    usual = min(counts, key=lambda text: (-counts[text], text))
-    common = next(row for row in rows if str(row) == usual)
-    return [{name: v for name, v, u in zip(others, row, common, strict=True) if str(v) != str(u)} for row in rows]
-
-
 def _short(value: Any) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def _have(runs: pd.DataFrame, settings: Mapping[str, Any]) -> pd.Series:
-    """Return which runs have these settings."""
-    keep = pd.Series(True, index=runs.index)
-    for key, wanted in settings.items():
-        label = key if key in runs else key.removeprefix("algo.")
-        if key == DTYPE:  # methods that need float64 have it everywhere
-            continue
-        if label not in runs and wanted != PLAIN.get(key):
-            return keep & False
-        if label in runs:
-            values = runs[label].astype(object)
-            values = values.where(values.notna(), PLAIN.get(key))
-            keep &= values.map(lambda value, wanted=wanted: _same(value, wanted)).astype(bool)
-    return keep
-
-
-def _same(value: Any, wanted: Any) -> bool:
-    """Compare a label with a value of board.yaml: 1 equals 1.0, null is a missing label."""
-    if wanted is None or _missing(value):
-        return wanted is None and _missing(value)
+def _has(run: Labels, name: str, wanted: Any, older: Labels) -> bool:
+    """Return whether a run has this value: 1 equals 1.0; null, and no such setting, is a missing label."""
+    value = older.get(name) if missing(run.get(name)) else run[name]
+    wanted = older.get(name) if wanted is None else wanted
+    if wanted is None or missing(value):
+        return wanted is None and missing(value)
     if isinstance(wanted, int | float) and not isinstance(value, str):
         return float(value) == float(wanted)
     return str(value) == str(wanted)
 
 
-def _missing(value: Any) -> bool:
-    return value is None or (isinstance(value, float) and bool(np.isnan(value)))
+def _older(run: Labels) -> Labels:
+    """Return the labels that runs of earlier versions lack, with the value that these runs had."""
+    return SINCE | {k: v for (group, name), some in ADDED.items() if run.get(group) == name for k, v in some.items()}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -33,6 +33,8 @@ class Workload:
         report: The seeds that report scores.
         gate: The seeds that decide whether the graph is felt.
         finals: Whether only some entrants run on it, so that no total includes it.
+        schedules: The schedules of the grid.
+        phase: The phase of bench/board.py that tries the grid on it.
     """
 
     name: str
@@ -43,6 +45,13 @@ class Workload:
     report: tuple[int, ...]
     gate: tuple[int, ...] = ()
     finals: bool = False
+    schedules: tuple[str, ...] = ()
+    phase: str = "tune"
+
+    @property
+    def report_phase(self) -> str:
+        """The phase of the report seeds."""
+        return "report" if self.phase == "tune" else self.phase
 
 
 @dataclass(frozen=True)
@@ -57,6 +66,8 @@ class Entrant:
         bound: Whether it is a bound, which is shown and not ranked.
         reference: Whether it is one of the references, the best of which sets the last target.
         native: The options at which no number is left to choose; None if there are none.
+        grid: The values of the tuned option that are tried in any case.
+        schedules: The schedules that are tried, if they differ from those of the workload.
     """
 
     name: str
@@ -66,6 +77,8 @@ class Entrant:
     bound: bool = False
     reference: bool = False
     native: Mapping[str, Any] | None = None
+    grid: tuple[float, ...] = ()
+    schedules: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -77,6 +90,9 @@ class Protocol:
     dev: dict[str, Workload]
     entrants: dict[str, Entrant]
     prices: dict[str, Price]
+    grids: Mapping[str, Any]
+    common: Mapping[str, Any] = field(default_factory=dict)
+    evaluations: int = 32
     count: int = COUNT
     comparisons: int = COMPARISONS
     networks: tuple[str, ...] = ("lan", "wan", "cities8")
@@ -133,20 +149,24 @@ def _sealed(path: Path, version: str, protocol: Protocol) -> dict[str, Workload]
         raise NoData(f"{path} is of the version {said['version']}; repeat python bench/board.py run sealed")
     report = max((workload.report for workload in protocol.workloads.values()), key=len)
     seeds = {"tune": (), "report": report, "gate": ()}
-    return {name: _workload(name, each, seeds) for name, each in said["workloads"].items()}
+    found = {name: _workload(name, each, seeds, ()) for name, each in said["workloads"].items()}
+    return {name: replace(workload, phase="sealed") for name, workload in found.items()}
 
 
 def protocol_of(said: Mapping[str, Any], size: str = "full") -> Protocol:
     """Return the protocol from the content of board.yaml."""
-    entrants = _entrants(said["entrants"], bound=False) | _entrants(said.get("bounds") or {}, bound=True)
-    seeds = said["seeds"]
-    workloads = {name: _workload(name, each, seeds) for name, each in said["workloads"].items()}
-    dev = {name: _workload(name, each, seeds) for name, each in (said.get("dev") or {}).items()}
+    grids, seeds, schedules = said["grid"], said["seeds"], said["schedules"]
+    entrants = _entrants(said["entrants"], grids, bound=False) | _entrants(said.get("bounds") or {}, grids, bound=True)
+    workloads, dev = (
+        {name: _workload(name, each, seeds, schedules) for name, each in (said.get(part) or {}).items()}
+        for part in ("workloads", "dev")
+    )
+    dev = {name: replace(each, phase="dev") for name, each in dev.items()}
     if size == "quick":
         quick = said["quick"]
         fewer = {key: tuple(some) for key, some in quick["seeds"].items()}
-        workloads = {name: _smaller(workloads[name], quick["budget"], fewer) for name in quick["workloads"]}
-        dev = {name: _smaller(each, quick["budget"], fewer) for name, each in dev.items()}
+        workloads = {name: _smaller(workloads[name], quick, fewer) for name in quick["workloads"]}
+        dev = {name: _smaller(each, quick, fewer) for name, each in dev.items()}
         entrants = {name: each for name, each in entrants.items() if each.bound or name in quick["entrants"]}
     return Protocol(
         version=str(said["version"]),
@@ -156,6 +176,9 @@ def protocol_of(said: Mapping[str, Any], size: str = "full") -> Protocol:
         prices={
             name: Price(**{key: float(value) for key, value in each.items()}) for name, each in said["prices"].items()
         },
+        grids=grids,
+        common=said.get("common") or {},
+        evaluations=int(said.get("evaluations", Protocol.evaluations)),
         count=int(said.get("targets", COUNT)),
         comparisons=int(said.get("comparisons", COMPARISONS)),
         networks=tuple(said.get("networks", Protocol.networks)),
@@ -172,8 +195,8 @@ def side_protocol(protocol: Protocol, name: str) -> Protocol:
     """Return the protocol of a side table: the workload that it is based on with other settings, and its entrants."""
     said = protocol.side[name]
     base = protocol.workloads[said["base"]]
-    changed = replace(base, name=name, settings={**base.settings, **(said.get("set") or {})})
-    entrants = _entrants(said["entrants"], bound=False)
+    changed = replace(base, name=name, settings={**base.settings, **(said.get("set") or {})}, phase="side")
+    entrants = _entrants(said["entrants"], protocol.grids, bound=False)
     return replace(protocol, workloads={name: changed}, dev={}, entrants=entrants, side={})
 
 
@@ -186,19 +209,20 @@ def hash_of(folder: Path) -> str:
     return digest.hexdigest()
 
 
-def _workload(name: str, said: Mapping[str, Any], seeds: Mapping[str, Any]) -> Workload:
+def _workload(name: str, said: Mapping[str, Any], seeds: Mapping[str, Any], schedules: Iterable[str]) -> Workload:
     own = {key: tuple(some) for key, some in {**seeds, **(said.get("seeds") or {})}.items()}
     finals = bool(said.get("finals"))
-    return Workload(name, said["stratum"], said["set"], float(said["budget"]), finals=finals, **own)
+    tried = tuple(said.get("schedules", schedules))
+    return Workload(name, said["stratum"], said["set"], float(said["budget"]), finals=finals, schedules=tried, **own)
 
 
-def _smaller(workload: Workload, part: float, seeds: Mapping[str, tuple[int, ...]]) -> Workload:
+def _smaller(workload: Workload, quick: Mapping[str, Any], seeds: Mapping[str, tuple[int, ...]]) -> Workload:
     own = {kind: seeds.get(kind, getattr(workload, kind)) for kind in ("tune", "report", "gate")}
-    budget = workload.budget * part
-    return replace(workload, budget=budget, tune=own["tune"], report=own["report"], gate=own["gate"])
+    few = {"budget": int(workload.budget * quick["budget"]), "schedules": tuple(quick["schedules"])}
+    return replace(workload, **few, tune=own["tune"], report=own["report"], gate=own["gate"])
 
 
-def _entrants(said: Mapping[str, Any], *, bound: bool) -> dict[str, Entrant]:
+def _entrants(said: Mapping[str, Any], grids: Mapping[str, Any], *, bound: bool) -> dict[str, Entrant]:
     return {
         name: Entrant(
             name=name,
@@ -208,6 +232,8 @@ def _entrants(said: Mapping[str, Any], *, bound: bool) -> dict[str, Entrant]:
             bound=bound,
             reference=each.get("reference", False),
             native=_options(each["native"]) if "native" in each else None,
+            grid=tuple(grids[each.get("grid", "follow")]) if each["stepsize"] else (),
+            schedules=tuple(each.get("schedules") or ()),
         )
         for name, each in said.items()
     }

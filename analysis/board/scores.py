@@ -28,7 +28,8 @@ def reported(protocol: Protocol, table: pd.DataFrame, chosen: pd.DataFrame) -> p
         parts.append(mine.assign(ruleset=row["ruleset"]))
     seeds = {name: set(workload.report) for name, workload in protocol.workloads.items()}
     found = pd.concat(parts, ignore_index=True) if parts else table.assign(ruleset="")
-    return found[[seed in seeds[name] for name, seed in zip(found["workload"], found["seed"], strict=True)]]
+    due = [seed in seeds[name] for name, seed in zip(found["workload"], found["seed"], strict=True)]
+    return found[pd.Series(due, index=found.index, dtype=bool)]
 
 
 def scored(
@@ -44,7 +45,7 @@ def scored(
     ``against`` is the ruleset of D-SGD whose cost has the score 0.
 
     Raises:
-        NoData: A workload has no such runs of D-SGD.
+        NoData: A workload lacks such runs of D-SGD.
     """
     prices = {name: at_price(curves, price) for name, price in protocol.prices.items()} | dict(clocks or {})
     rows, parts = frozen.set_index("workload", drop=False), []
@@ -52,9 +53,15 @@ def scored(
         ours = mine[(mine["entrant"] == YARDSTICK) & (mine["ruleset"] == against)]
         if ours.empty or name not in rows.index:
             raise NoData(f"{name} has no report runs of {YARDSTICK} ({against}), or no row in targets.csv")
+        workload = protocol.workloads[str(name)]
+        if absent := sorted(set(workload.report) - set(ours["seed"])):
+            command = f"python bench/board.py run {workload.report_phase} --workload {name}"
+            raise NoData(
+                f"{name} has no readable run of {YARDSTICK} ({against}) with the seeds {absent}; type {command}"
+            )
         aims = aims_of(rows.loc[name].to_dict(), mine, curves)
         for price, cost_of in prices.items():
-            judge = Judge(protocol.workloads[str(name)], aims, curves, cost_of, protocol.count)
+            judge = Judge(workload, aims, curves, cost_of, protocol.count)
             parts.append(judge.scored(mine, ours).assign(price=price))
     if not parts:
         raise NoData("no run with a report seed has a chosen setting")

@@ -12,6 +12,7 @@ import pandas as pd
 from analysis.board.cells import Curve, cells, curves
 from analysis.board.choose import choose_tuned, graded
 from analysis.board.clock import own_seconds
+from analysis.board.grid import check_complete
 from analysis.board.protocol import Protocol
 from analysis.board.scores import reported, scored, standings
 from analysis.results.results import Results
@@ -55,6 +56,7 @@ class SideTable:
             return []
         cost_of = own_seconds(self.results, self.table["run_id"]) if self.timed else None
         some = self.protocol.workloads.values()
+        check_complete(some, self.table, self.protocol.entrants.values())
         return choose_tuned(graded(self.protocol, some, self.table, self.curves, self.frozen, cost_of))
 
     def standings(self, chosen: pd.DataFrame, ranked: Callable[[str], bool]) -> pd.DataFrame | None:

@@ -13,6 +13,7 @@ from analysis.board.cells import Curve, cells, curves
 from analysis.board.choose import DEV, TUNED, as_table, choose_dev, choose_tuned, graded, native
 from analysis.board.clock import clocks
 from analysis.board.gate import gate
+from analysis.board.grid import check_complete
 from analysis.board.hidden import hidden
 from analysis.board.markdown import hidden_markdown, side_markdown, standings_markdown
 from analysis.board.protocol import Protocol, read_protocol, sealed_protocol, side_protocol
@@ -94,7 +95,9 @@ class Study:
 
     @cached_property
     def choice(self) -> pd.DataFrame:
-        """The chosen settings of all rulesets and side tables."""
+        """The chosen settings of all rulesets and side tables; the grids must be complete."""
+        known = [*self.protocol.workloads.values(), *self.protocol.dev.values()]
+        check_complete(known, self.table, self.protocol.entrants.values())
         rows = choose_tuned(self.graded)
         if set(self.protocol.dev) & set(self.table["workload"]):
             found = graded(self.protocol, self.protocol.dev.values(), self.table, self.curves, self.targets)

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.board.cells import Curve
+from analysis.board.grid import check_complete
 from analysis.board.protocol import YARDSTICK, Protocol, Workload
 from analysis.board.scoring import Aims
 from analysis.results.errors import NoData
@@ -25,9 +26,10 @@ def freeze(
     A problem with a known minimum has another one for each seed. Its numbers here are those of the tuning seeds.
 
     Raises:
-        NoData: A workload has no finished reference.
+        NoData: A workload has no finished reference, or lacks runs of the grid of D-SGD or a reference.
     """
-    rows = []
+    rows, workloads = [], list(workloads)
+    check_complete(workloads, table, [protocol.entrants[YARDSTICK]])
     for workload in workloads:
         mine = table[(table["workload"] == workload.name) & table["seed"].isin(workload.tune)]
         ours = mine[mine["entrant"] == YARDSTICK]
@@ -53,6 +55,10 @@ def _best_pooled(
 ) -> tuple[str, str, float]:
     """Return the entrant, the setting and the median final loss of the best reference; all seeds must be there."""
     names = [name for name, entrant in protocol.entrants.items() if entrant.reference]
+    if absent := [name for name in names if name not in set(runs["entrant"])]:
+        command = f"python bench/board.py run {workload.phase} --workload {workload.name}"
+        raise NoData(f"{workload.name} has no tuning runs of the reference {absent[0]}; type {command}")
+    check_complete([workload], runs, [protocol.entrants[name] for name in names])
     found = []
     for (name, setting), some in runs[runs["entrant"].isin(names)].groupby(["entrant", "setting"]):
         if set(some["seed"]) >= set(workload.tune):

@@ -7,6 +7,7 @@ import yaml
 from analysis.board.cells import cells, curves, named
 from analysis.board.choose import choose_dev, choose_tuned, graded, setting_of
 from analysis.board.gate import gate
+from analysis.board.grid import check_complete
 from analysis.board.protocol import hash_of, protocol_of, read_protocol, sealed_protocol, side_protocol
 from analysis.board.targets import freeze
 from analysis.results.errors import NoData
@@ -90,33 +91,86 @@ def test_the_development_setting_has_the_fewest_diverged_runs():
 
 
 def test_runs_of_other_studies_are_left_out():
-    """A lossy network, another budget and another value of an untuned option are not the board's."""
-    usual = grid("dsgt", {0.1: 2.0}, ["D1"], TUNE, beta=0.9, links="reliable")
-    lossy = [run("dsgt", 0.1, 1.0, "D1", 0, beta=0.9, links="lossy")]
-    variant = [run("dsgt", 0.1, 1.0, "D1", 0, beta=0.3, links="reliable")]
-    short = [run("dsgt", 0.3, 1.0, "D1", 0, beta=0.9, links="reliable")]
-    short[0][0]["steps"] = 256
-    _, _, table, _ = loaded(*usual, *lossy, *variant, *short)
-    assert sorted(table["run_id"]) == sorted(labels["run_id"] for labels, _ in usual)
+    """Nine of ten runs have another value of an untuned option, so that the board's own runs are the exception."""
+    own = grid("dsgdm", {0.1: 2.0}, ["D1"], TUNE)
+    variants = [run("dsgdm", 0.1, 1.0, "D1", seed, beta=0.2) for seed in range(18)]
+    _, _, table, _ = loaded(*own, *variants)
+    assert sorted(table["run_id"]) == sorted(labels["run_id"] for labels, _ in own)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"links": "lossy", "links.p": 0.1, "links.semantics": "reabsorb"},
+        {"dtype": "float64"},
+        {"input_scale": 2.0},
+        {"schedule_nodes": 4},
+        {"topology.weights": "metropolis"},
+        {"topology.lazy": True},
+        {"steps": 1020},
+        {"eval_every": 64},
+        {"validation": 0.1},
+        {"batch_size": 8},
+        {"eta": 0.2},
+        {"schedule": "diminishing"},
+    ],
+)
+def test_runs_outside_the_protocol_are_left_out(other):
+    own, strange = (run("dsgt", **{"eta": 0.1, "rate": 1.0, **labels}, workload="D1", seed=0) for labels in ({}, other))
+    assert loaded(own, strange)[2]["run_id"].tolist() == [own[0]["run_id"]]
+    assert loaded(strange)[2].empty
+
+
+def test_a_report_seed_may_have_the_schedule_of_another_workload():
+    found = run("dsgt", 0.1, 1.0, "D1", REPORT[0], schedule="diminishing")
+    assert loaded(found)[2]["setting"].tolist() == ["eta=0.1 schedule=diminishing"]
+
+
+def test_methods_that_declare_it_have_float64():
+    labels, rows = run("dsgt", 0.1, 1.0, "D1", 0, dtype="float64")
+    found, board = results((labels, rows)), protocol()
+    found.facts[labels["run_id"]]["algorithm"]["requires_float64"] = True
+    assert len(cells(found, board, board.workloads)) == 1
+
+
+def test_the_steps_follow_from_the_declared_gradients_and_the_budget():
+    labels, rows = run("dsgt", 0.1, 1.0, "D1", 0, steps=340, eval_every=10)
+    found, board = results((labels, rows)), protocol()
+    found.facts[labels["run_id"]]["algorithm"] |= {"gradients": 3, "start_samples": 2}
+    assert len(cells(found, board, board.workloads)) == 1
+
+
+def test_runs_older_than_a_setting_have_its_default():
+    labels, rows = run("dsgd", 0.1, 1.0, "D1", 0)
+    older = {name: value for name, value in labels.items() if name not in ("links", "input_scale", "order")}
+    assert len(loaded((older, rows))[2]) == 1
 
 
 def test_options_of_other_methods_are_missing():
-    _, _, table, _ = loaded(*grid("dsgt", {0.1: 2.0}, ["D1"], TUNE, beta=0.9), *grid("dsgd", {0.1: 1.0}, ["D1"], TUNE))
-    assert table["entrant"].value_counts().to_dict() == {"dsgd": 2, "dsgt": 2}
+    _, _, table, _ = loaded(*grid("dsgdm", {0.1: 2.0}, ["D1"], TUNE), *grid("dsgd", {0.1: 1.0}, ["D1"], TUNE))
+    assert table["entrant"].value_counts().to_dict() == {"dsgd": 2, "dsgdm": 2}
 
 
-def test_two_runs_of_one_cell_are_refused():
-    with pytest.raises(NoData, match="dsgt"):
-        loaded(run("dsgt", 0.1, 1.0, "D1", 0, dtype="float32"), run("dsgt", 0.1, 1.0, "D1", 0, dtype="float64"))
+def test_a_grid_without_a_seed_or_a_value_is_refused():
+    """A value that was tried on one workload is due on the others too."""
+    board, some, table, _ = loaded(*grid("dsgd", {0.1: 1.0, 1.0: 1.0}, seeds=TUNE))
+    check_complete(some, table, board.entrants.values())
+    for lost in (table["seed"] == 1, table["setting"] == "eta=1 schedule=fixed"):
+        with pytest.raises(NoData, match=r"T2 .*dsgd.*run tune --workload T2"):
+            check_complete(some, table[~(lost & (table["workload"] == "T2"))], board.entrants.values())
+    longer = loaded(*grid("dsgd", {0.1: 1.0, 1.0: 1.0}, seeds=TUNE), *grid("dsgd", {3.0: 1.0}, ["D1"], TUNE))[2]
+    with pytest.raises(NoData, match=r"T1 .*eta=3 "):
+        check_complete(some, longer, board.entrants.values())
 
 
 def test_a_side_table_has_the_settings_and_entrants_of_its_own():
-    side = {"lossy": {"base": "T2", "set": {"links": "lossy"}, "entrants": {"dsgd": {"stepsize": "eta"}}}}
+    lossy_links = {"links": "lossy", "links.p": 0.2, "links.semantics": "reabsorb"}
+    side = {
+        "lossy": {"base": "T2", "set": {"links": "lossy", "links.p": 0.2}, "entrants": {"dsgd": {"stepsize": "eta"}}}
+    }
     board = side_protocol(protocol(side=side), "lossy")
-    lossy = run("dsgd", 0.1, 1.0, "T2", 0, links="lossy")
-    found = results(
-        lossy, run("dsgd", 0.1, 1.0, "T2", 0, links="reliable"), run("dsgt", 0.1, 1.0, "T2", 0, links="lossy")
-    )
+    lossy, other = (run(name, 0.1, 1.0, "T2", 0, **lossy_links) for name in ("dsgd", "dsgt"))
+    found = results(lossy, run("dsgd", 0.1, 1.0, "T2", 0), other)
     assert cells(found, board, board.workloads)["run_id"].tolist() == [lossy[0]["run_id"]]
 
 
@@ -161,7 +215,13 @@ def test_the_gate_needs_a_hundredth_of_the_gap_and_an_interval():
 
 
 def test_the_quick_size_has_its_own_budget_and_seeds():
-    quick = {"workloads": ["T2"], "entrants": ["dsgd"], "seeds": {"tune": [0], "report": [100]}, "budget": 0.25}
+    quick = {
+        "workloads": ["T2"],
+        "entrants": ["dsgd"],
+        "seeds": {"tune": [0], "report": [100]},
+        "budget": 0.25,
+        "schedules": ["fixed"],
+    }
     board = protocol_of({**SAID, "quick": quick}, "quick")
     assert list(board.workloads) == ["T2"]
     assert (board.workloads["T2"].budget, board.workloads["T2"].report) == (256, (100,))

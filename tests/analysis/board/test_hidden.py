@@ -9,7 +9,7 @@ from analysis.board.hidden import extremes, hidden
 from analysis.board.targets import freeze
 from tests.analysis.board.made import grid, protocol, results, run
 
-USUAL = [*grid("dsgd", {0.1: 0.7, 1.0: 1.0}), *grid("dsgt", {0.1: 1.0, 1.0: 0.3}, beta=0.9, form="atc")]
+USUAL = [*grid("dsgd", {0.1: 0.7, 1.0: 1.0}), *grid("qg_dsgdm", {0.1: 1.0, 1.0: 0.3})]
 
 
 def changes(*variants):
@@ -22,8 +22,8 @@ def changes(*variants):
     return hidden(found, board, chosen, frozen)
 
 
-def variant(rate, workload, beta=0.9, form="atc", eta=0.1, seed=0):
-    return run("dsgt", eta, rate, workload, seed, beta=beta, form=form)
+def variant(rate, workload, beta=0.9, nesterov=False, eta=0.1, seed=0):
+    return run("qg_dsgdm", eta, rate, workload, seed, beta=beta, nesterov=nesterov)
 
 
 def test_the_change_is_the_mean_over_the_workloads():
@@ -35,14 +35,14 @@ def test_the_change_is_the_mean_over_the_workloads():
     assert table["number"].tolist() == ["beta=0.7", "beta=0.97"]
     assert table.loc[0, ["T1", "T2", "change"]].tolist() == pytest.approx([faster, 0, faster / 2])
     assert (table.loc[1, ["T1", "T2"]] < -1).all()
-    found = extremes(table)["dsgt"]
+    found = extremes(table)["qg_dsgdm"]
     assert (found.worst_by, found.best_by, found.best) == ("beta=0.97", "beta=0.7", pytest.approx(faster / 2))
 
 
 def test_other_runs_change_nothing():
     """Another stepsize, another seed, a changed word and two changed numbers are no changes of one number."""
-    others = [variant(2.0, "T1", 0.7, eta=1.0), variant(2.0, "T1", 0.7, seed=1), variant(2.0, "T1", form="semi")]
-    table = changes(*others, variant(2.0, "T1", 0.7, form="semi"))
+    others = [variant(2.0, "T1", 0.7, eta=1.0), variant(2.0, "T1", 0.7, seed=1), variant(2.0, "T1", nesterov=True)]
+    table = changes(*others, variant(2.0, "T1", 0.7, nesterov=True))
     assert table.empty
     assert extremes(table) == {}
 

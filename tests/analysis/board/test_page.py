@@ -19,14 +19,14 @@ DSGD = {0.1: 0.7, 1.0: 1.0, 10.0: 0.5}
 
 @pytest.fixture
 def study(tmp_path):
-    """A board with frozen targets and settings; D-NASA has a native setting."""
-    entrants = {**SAID["entrants"], "dnasa": {"stepsize": "eta", "native": {"algo.eta": 1, "algo.schedule": "fixed"}}}
+    """A board with frozen targets and settings; D-Adam has a native setting."""
+    entrants = {**SAID["entrants"], "dadam": {"stepsize": "eta", "native": {"algo.eta": 1, "algo.schedule": "fixed"}}}
     (tmp_path / "board.yaml").write_text(yaml.safe_dump({**SAID, "entrants": entrants}))
     everywhere = ("D1", "T1", "T2", "V1")
     found = results(
         *grid("dsgd", DSGD, everywhere, spread=0.01),
         *grid("dsgt", {0.1: 2.0, 1.0: 0.3}, everywhere, spread=0.01),
-        *grid("dnasa", {0.1: 0.4, 1.0: 1.4}, everywhere, spread=0.01),
+        *grid("dadam", {0.1: 0.4, 1.0: 1.4}, everywhere, spread=0.01),
         provenance={"dsgt": "reconstructed"},
     )
     made = Study(found, tmp_path, tmp_path)
@@ -44,7 +44,7 @@ def test_all_rulesets_are_chosen(study):
     chosen = study.chosen
     assert set(chosen["ruleset"]) == {"tuned", "dev", "native"}
     native = chosen[chosen["ruleset"] == "native"].iloc[0]
-    assert (native["method"], native["workload"], native["algo.eta"]) == ("dnasa", "all", 1.0)
+    assert (native["method"], native["workload"], native["algo.eta"]) == ("dadam", "all", 1.0)
 
 
 def test_the_tables(study, tmp_path):
@@ -52,7 +52,7 @@ def test_the_tables(study, tmp_path):
     assert {"scores.csv", "standings.csv", "tries.csv", "board.md"} == set(files)
     (tmp_path / "standings.csv").write_text(files["standings.csv"])
     table = pd.read_csv(tmp_path / "standings.csv")
-    both = table[(table["price"] == "gradients") & (table["method"] == "dnasa")].set_index("ruleset")["score"]
+    both = table[(table["price"] == "gradients") & (table["method"] == "dadam")].set_index("ruleset")["score"]
     assert both["native"] == pytest.approx(both["tuned"])
     assert study.protocol.hash in files["board.md"]
     assert "†" in files["board.md"]
@@ -62,9 +62,9 @@ def test_the_page_has_every_cell_with_its_command(study):
     text = page(study)
     assert study.protocol.hash in text
     found = data_of(text)
-    assert {cell["ruleset"] for cell in found["cells"] if cell["method"] == "dnasa"} == {"tuned", "dev", "native"}
-    cell = next(one for one in found["cells"] if (one["method"], one["workload"]) == ("dnasa", "T1"))
-    assert {"algo=dnasa", "algo.eta=1", "dataset=two", "seed=100,101,102,103,104"} <= set(cell["command"].split())
+    assert {cell["ruleset"] for cell in found["cells"] if cell["method"] == "dadam"} == {"tuned", "dev", "native"}
+    cell = next(one for one in found["cells"] if (one["method"], one["workload"]) == ("dadam", "T1"))
+    assert {"algo=dadam", "algo.eta=1", "dataset=a9a", "seed=100,101,102,103,104"} <= set(cell["command"].split())
     assert len(cell["x"]) == len(cell["y"]) == 12
     assert not found["methods"]["dsgt"]["ranked"]
     assert "http" not in re.sub(r"http://www\.w3\.org/2000/svg|http-equiv", "", text)
@@ -97,7 +97,7 @@ def test_filters_and_cells_in_a_browser(study, tmp_path):
     assert [name[-1] for name in seen["reconstructed"]] == ["†"]
     assert seen["open"]
     assert seen["commands"] == 3  # one per workload
-    assert seen["lines"] == 2  # D-SGD and D-NASA
+    assert seen["lines"] == 2  # D-SGD and D-Adam
 
 
 def test_missing_files_name_the_command(tmp_path):
