@@ -46,6 +46,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     given = parser.parse_args(argv)
     home = given.board if given.size == "full" else Path(given.results)
     study = Study(read(given.results, given.without), given.board, home, given.size)
+    for sentence in study.warnings:
+        say(sentence, sys.stdout)
     if given.part == "page":
         from analysis.board.page import page  # needs jinja2
 

@@ -10,6 +10,7 @@ import pandas as pd
 from analysis.board.choose import DEV, NATIVE, TUNED
 from analysis.board.hidden import extremes
 from analysis.board.protocol import Protocol
+from analysis.tables.format import in_cell, in_markdown
 from bench.base.provenance import MARKS
 
 RULES = {
@@ -21,13 +22,14 @@ MISSING = "–"
 Label = Callable[[str], str]
 
 
-def standings_markdown(protocol: Protocol, standings: pd.DataFrame, label: Label) -> str:
+def standings_markdown(protocol: Protocol, standings: pd.DataFrame, label: Label, warnings: Iterable[str] = ()) -> str:
     """Return all standings: first the price of not tuning, then a table per ruleset and price."""
     lines = [
         f"# The board, version {protocol.version}",
         "",
         f"Hash of rules, protocol and targets: `{protocol.hash}`",
         "",
+        *(line for sentence in warnings for line in (f"> {in_markdown(sentence)}", "")),
         "A score of 1 means half of the cost of tuned D-SGD, a score of −1 twice its cost. Methods in one tier do not "
         f"differ beyond their seeds (simultaneous intervals at 1 − 0.05/{protocol.comparisons}).",
         "",
@@ -101,10 +103,10 @@ def _standing(mine: pd.DataFrame, label: Label) -> list[str]:
 
 def as_lines(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterable[str]:
     """Yield the lines of a Markdown table."""
-    yield f"| {' | '.join(head)} |"
+    yield f"| {' | '.join(map(in_cell, head))} |"
     yield "|" + "---|" * len(head)
     for row in rows:
-        yield f"| {' | '.join(row)} |"
+        yield f"| {' | '.join(map(in_cell, row))} |"
 
 
 def number(value: float) -> str:

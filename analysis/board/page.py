@@ -34,6 +34,7 @@ def page(study: Study) -> str:
     text = visible(
         made.get_template("board.html.j2").render(
             protocol=study.protocol,
+            warnings=study.warnings,
             rules=RULES,
             marks=MARKS,
             version=__version__,

@@ -12,6 +12,7 @@ import pandas as pd
 from analysis.board.cells import Curve, cells, curves
 from analysis.board.choose import DEV, TUNED, as_table, choose_dev, choose_tuned, graded, native
 from analysis.board.clock import clocks
+from analysis.board.frozen import read_frozen
 from analysis.board.gate import gate
 from analysis.board.grid import check_complete
 from analysis.board.hidden import hidden
@@ -20,9 +21,10 @@ from analysis.board.protocol import Protocol, read_protocol, sealed_protocol, si
 from analysis.board.scores import by_tries, finalists, reported, scored, standings
 from analysis.board.side import SideTable
 from analysis.board.targets import MINIMUM, freeze
-from analysis.results.errors import NoData
 from analysis.results.labels import marked, method_name
 from analysis.results.results import Results
+from analysis.results.warnings import warnings
+from analysis.tables.format import csv
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,13 +46,18 @@ class Study:
     def files(self, part: str) -> dict[str, str]:
         """Return the files of a part, with their texts."""
         makers: dict[str, Callable[[], dict[str, str]]] = {
-            "targets": lambda: {"targets.csv": _csv(self.fresh_targets)},
-            "gate": lambda: {"gate.csv": _csv(self.gate)},
-            "choose": lambda: {"chosen.csv": _csv(self.choice)},
+            "targets": lambda: {"targets.csv": csv(self.fresh_targets)},
+            "gate": lambda: {"gate.csv": csv(self.gate)},
+            "choose": lambda: {"chosen.csv": csv(self.choice)},
             "score": self._score_files,
-            "finalists": lambda: {"finalists.csv": _csv(finalists(self.protocol, self.standings))},
+            "finalists": lambda: {"finalists.csv": csv(finalists(self.protocol, self.standings))},
         }
         return makers[part]()
+
+    @cached_property
+    def warnings(self) -> list[str]:
+        """Sentences about runs that cannot be read, and about runs of different versions."""
+        return warnings(self.results)
 
     @cached_property
     def protocol(self) -> Protocol:
@@ -78,7 +85,7 @@ class Study:
     @cached_property
     def targets(self) -> pd.DataFrame:
         """The frozen targets."""
-        return _read(self.home / "targets.csv", "targets")
+        return read_frozen(self.home / "targets.csv", "targets", ("workload", "rule", "start", "reference"), self.size)
 
     @cached_property
     def gate(self) -> pd.DataFrame:
@@ -118,7 +125,7 @@ class Study:
     @cached_property
     def chosen(self) -> pd.DataFrame:
         """The frozen choice."""
-        return _read(self.home / "chosen.csv", "choose")
+        return read_frozen(self.home / "chosen.csv", "choose", ("ruleset", "workload", "method"), self.size)
 
     @cached_property
     def scored(self) -> pd.DataFrame:
@@ -180,28 +187,18 @@ class Study:
     def _score_files(self) -> dict[str, str]:
         long = self.scored.drop(columns=["values", "costs"])
         files = {
-            "scores.csv": _csv(long),
-            "standings.csv": _csv(self.standings),
-            "tries.csv": _csv(self.tries),
-            "board.md": standings_markdown(self.protocol, self.standings, self.label),
+            "scores.csv": csv(long),
+            "standings.csv": csv(self.standings),
+            "tries.csv": csv(self.tries),
+            "board.md": standings_markdown(self.protocol, self.standings, self.label, self.warnings),
         }
         for name, table in self.side.items():
-            files[f"side_{name}.csv"] = _csv(table)
+            files[f"side_{name}.csv"] = csv(table)
             files["board.md"] += side_markdown(name, table, self.label)
         if self.sealed is not None:
-            files["sealed.csv"] = _csv(self.sealed)
+            files["sealed.csv"] = csv(self.sealed)
             files["board.md"] += side_markdown("sealed", self.sealed, self.label)
         if len(self.hidden):
-            files["hidden.csv"] = _csv(self.hidden)
+            files["hidden.csv"] = csv(self.hidden)
             files["board.md"] += hidden_markdown(list(self.protocol.hidden["workloads"]), self.hidden, self.label)
         return files
-
-
-def _csv(table: pd.DataFrame) -> str:
-    return str(table.to_csv(index=False, float_format="%.10g", lineterminator="\n"))
-
-
-def _read(path: Path, part: str) -> pd.DataFrame:
-    if not path.is_file():
-        raise NoData(f"there is no {path}; write it with python analysis/make_board.py {part}")
-    return pd.read_csv(path)

@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 
 import pandas as pd
 import pytest
@@ -120,3 +121,55 @@ def test_the_command_writes_next_to_the_protocol_or_elsewhere(study, tmp_path, m
     assert (tmp_path / "board.html").read_text() == page(study)
     assert make_board.main(["score", "--board", str(tmp_path / "nowhere")]) == 2
     assert "nowhere" in capsys.readouterr().err
+
+
+def test_unreadable_runs_and_mixed_software_are_reported(study, tmp_path, monkeypatch, capsys):
+    """In the output of the command, in the tables and on the page."""
+    facts = {
+        run: {**fact, "sources": {}, "versions": {"torch": str(k % 2)}}
+        for k, (run, fact) in enumerate(study.results.facts.items())
+    }
+    found = replace(study.results, unreadable=["dsgd-lost"], reasons={"dsgd-lost": "damaged"}, facts=facts)
+    monkeypatch.setattr(make_board, "read", lambda *_: found)
+    for part in ("score", "page"):
+        assert make_board.main([part, "--board", str(tmp_path)]) == 0
+        printed = capsys.readouterr().out
+        assert "dsgd-lost" in printed
+        assert "torch" in printed
+    for name in ("board.md", "board.html"):
+        text = (tmp_path / name).read_text()
+        assert "dsgd-lost" in text
+        assert "torch" in text
+
+
+def test_labels_are_escaped(study):
+    for fact in study.results.facts.values():
+        if fact["algorithm"]["name"] == "dsgt":
+            fact["algorithm"]["label"] = "a|b <img onerror=x> \x1b[31m"
+    text = Study(study.results, study.folder, study.home).files("score")["board.md"]
+    assert "a\\|b &lt;img" in text
+    assert "<img" not in text
+    assert "\x1b" not in text
+
+
+def test_tables_have_no_formulas(study):
+    table = study.standings.assign(method="=cmd|' /C calc'!A0")
+    made = Study(study.results, study.folder, study.home)
+    made.__dict__["standings"] = table
+    text = made.files("finalists")["finalists.csv"]
+    assert "'=cmd" in text
+
+
+@pytest.mark.parametrize("content", [b"\xff\xfe\x00", b"", b'a,"b\n1', b"ruleset,method\ntuned,dsgd\n"])
+def test_a_broken_table_is_named(tmp_path, content):
+    (tmp_path / "chosen.csv").write_bytes(content)
+    with pytest.raises(NoData, match=r"chosen\.csv"):
+        _ = Study(results(*grid("dsgd", DSGD)), tmp_path, tmp_path).chosen
+
+
+def test_links_in_a_results_folder_are_not_followed(tmp_path):
+    (tmp_path / "elsewhere.csv").write_text("ruleset,workload,method\n")
+    (tmp_path / "chosen.csv").symlink_to(tmp_path / "elsewhere.csv")
+    with pytest.raises(OSError, match="link"):
+        _ = Study(results(*grid("dsgd", DSGD)), tmp_path, tmp_path, "quick").chosen
+    assert Study(results(*grid("dsgd", DSGD)), tmp_path, tmp_path).chosen.empty
