@@ -168,6 +168,19 @@ def protocol_of(said: Mapping[str, Any], size: str = "full") -> Protocol:
     )
 
 
+def with_submission(protocol: Protocol, folder: Path) -> Protocol:
+    """Return the protocol with the entrant of a submission, whose name is that of its folder.
+
+    Raises:
+        NoData: The folder has no submission.yaml.
+    """
+    file = folder / "submission.yaml"
+    if not file.is_file():
+        raise NoData(f"there is no {file}; give the name of a folder in {folder.parent} with --submission")
+    said = yaml.safe_load(file.read_text(encoding="utf-8"))
+    return replace(protocol, entrants=protocol.entrants | _entrants({folder.name: said["entrant"]}, bound=False))
+
+
 def side_protocol(protocol: Protocol, name: str) -> Protocol:
     """Return the protocol of a side table: the workload that it is based on with other settings, and its entrants."""
     said = protocol.side[name]
