@@ -43,9 +43,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("--size", choices=("full", "quick"), default="full", help="quick: 8 methods on 2 workloads")
     parser.add_argument("--out", type=Path, metavar="PATH", help="folder of the tables, or HTML file of the page")
+    about = "include board/submissions/NAME; choose writes its settings there"
+    parser.add_argument("--submission", metavar="NAME", help=about)
     given = parser.parse_args(argv)
     home = given.board if given.size == "full" else Path(given.results)
-    study = Study(read(given.results, given.without), given.board, home, given.size)
+    submission = given.board.parent / "submissions" / given.submission if given.submission else None
+    study = Study(read(given.results, given.without), given.board, home, given.size, submission)
+    home = submission if submission and given.part == "choose" else home
     for sentence in study.warnings:
         say(sentence, sys.stdout)
     if given.part == "page":

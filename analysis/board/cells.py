@@ -122,7 +122,7 @@ def expected(protocol: Protocol, entrant: Entrant, workload: Workload, declared:
     steps = max(1, (int(workload.budget) - int(declared.get("start_samples", 0))) // gradients)
     exact = {"dtype": "float64"} if declared.get("requires_float64") else {}
     stated = {**protocol.common, **workload.settings, **exact, **entrant.settings, "algo": entrant.algo}
-    labels = usual({**stated, "steps": steps, "eval_every": max(1, steps // protocol.evaluations)})
+    labels = usual({**stated, "steps": steps, "eval_every": max(1, steps // protocol.evaluations)}, entrant.conf)
     return {name: value for name, value in labels.items() if name.partition(".")[0] not in HOW}
 
 

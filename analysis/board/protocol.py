@@ -68,6 +68,7 @@ class Entrant:
         native: The options at which no number is left to choose; None if there are none.
         grid: The values of the tuned option that are tried in any case.
         schedules: The schedules that are tried, if they differ from those of the workload.
+        conf: A folder with the defaults of the method, if it is that of a submission.
     """
 
     name: str
@@ -79,6 +80,7 @@ class Entrant:
     native: Mapping[str, Any] | None = None
     grid: tuple[float, ...] = ()
     schedules: tuple[str, ...] = ()
+    conf: Path | None = None
 
 
 @dataclass(frozen=True)
@@ -129,15 +131,10 @@ def read_protocol(folder: Path, size: str = "full") -> Protocol:
         raise NoData(f"there is no {path}; give the folder of a version with --board, such as board/v1")
     try:
         found = protocol_of(yaml.safe_load(path.read_text(encoding="utf-8")), size)
-    except (KeyError, TypeError, AttributeError) as error:
+    except (KeyError, TypeError, AttributeError, ValueError, yaml.YAMLError) as error:
         raise NoData(f"{path} lacks or misstates {error}") from error
     version = hash_of(folder)
     return replace(found, hash=version, sealed=_sealed(folder / "sealed.yaml", version, found))
-
-
-def sealed_protocol(protocol: Protocol) -> Protocol:
-    """Return the protocol whose workloads are the sealed ones."""
-    return replace(protocol, workloads=protocol.sealed, dev={}, side={}, sealed={})
 
 
 def _sealed(path: Path, version: str, protocol: Protocol) -> dict[str, Workload]:
@@ -156,7 +153,9 @@ def _sealed(path: Path, version: str, protocol: Protocol) -> dict[str, Workload]
 def protocol_of(said: Mapping[str, Any], size: str = "full") -> Protocol:
     """Return the protocol from the content of board.yaml."""
     grids, seeds, schedules = said["grid"], said["seeds"], said["schedules"]
-    entrants = _entrants(said["entrants"], grids, bound=False) | _entrants(said.get("bounds") or {}, grids, bound=True)
+    entrants = entrants_of(said["entrants"], grids, bound=False) | entrants_of(
+        said.get("bounds") or {}, grids, bound=True
+    )
     workloads, dev = (
         {name: _workload(name, each, seeds, schedules) for name, each in (said.get(part) or {}).items()}
         for part in ("workloads", "dev")
@@ -191,15 +190,6 @@ def protocol_of(said: Mapping[str, Any], size: str = "full") -> Protocol:
     )
 
 
-def side_protocol(protocol: Protocol, name: str) -> Protocol:
-    """Return the protocol of a side table: the workload that it is based on with other settings, and its entrants."""
-    said = protocol.side[name]
-    base = protocol.workloads[said["base"]]
-    changed = replace(base, name=name, settings={**base.settings, **(said.get("set") or {})}, phase="side")
-    entrants = _entrants(said["entrants"], protocol.grids, bound=False)
-    return replace(protocol, workloads={name: changed}, dev={}, entrants=entrants, side={})
-
-
 def hash_of(folder: Path) -> str:
     """Return the SHA-256 over the rules, the protocol and the targets; a missing file counts as empty."""
     digest = hashlib.sha256()
@@ -222,7 +212,8 @@ def _smaller(workload: Workload, quick: Mapping[str, Any], seeds: Mapping[str, t
     return replace(workload, **few, tune=own["tune"], report=own["report"], gate=own["gate"])
 
 
-def _entrants(said: Mapping[str, Any], grids: Mapping[str, Any], *, bound: bool) -> dict[str, Entrant]:
+def entrants_of(said: Mapping[str, Any], grids: Mapping[str, Any], *, bound: bool) -> dict[str, Entrant]:
+    """Return the entrants of a part of board.yaml."""
     return {
         name: Entrant(
             name=name,

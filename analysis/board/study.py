@@ -12,12 +12,13 @@ import pandas as pd
 from analysis.board.cells import Curve, cells, curves
 from analysis.board.choose import DEV, TUNED, as_table, choose_dev, choose_tuned, graded, native
 from analysis.board.clock import clocks
+from analysis.board.extended import sealed_protocol, side_protocol, with_submission
 from analysis.board.frozen import read_frozen
 from analysis.board.gate import gate
 from analysis.board.grid import check_complete
 from analysis.board.hidden import hidden
 from analysis.board.markdown import hidden_markdown, side_markdown, standings_markdown
-from analysis.board.protocol import Protocol, read_protocol, sealed_protocol, side_protocol
+from analysis.board.protocol import Protocol, read_protocol
 from analysis.board.scores import by_tries, finalists, reported, scored, standings
 from analysis.board.side import SideTable
 from analysis.board.targets import MINIMUM, freeze
@@ -36,12 +37,14 @@ class Study:
         folder: The folder of the version, with board.yaml.
         home: The folder of targets.csv and chosen.csv.
         size: full or quick.
+        submission: The folder of a submission, which is one more entrant; its choice is its own file.
     """
 
     results: Results
     folder: Path
     home: Path
     size: str = "full"
+    submission: Path | None = None
 
     def files(self, part: str) -> dict[str, str]:
         """Return the files of a part, with their texts."""
@@ -62,7 +65,8 @@ class Study:
     @cached_property
     def protocol(self) -> Protocol:
         """The protocol, with the hash of the version."""
-        return read_protocol(self.folder, self.size)
+        found = read_protocol(self.folder, self.size)
+        return with_submission(found, self.submission) if self.submission else found
 
     @cached_property
     def table(self) -> pd.DataFrame:
@@ -111,7 +115,8 @@ class Study:
             rows += choose_dev(found)
         for side in self._side_tables.values():
             rows += side.choice()
-        return as_table([*rows, *native(self.protocol)])
+        rows += native(self.protocol)
+        return as_table([row for row in rows if self.submission is None or row["method"] == self.submission.name])
 
     @cached_property
     def _side_tables(self) -> dict[str, SideTable]:
@@ -125,7 +130,11 @@ class Study:
     @cached_property
     def chosen(self) -> pd.DataFrame:
         """The frozen choice."""
-        return read_frozen(self.home / "chosen.csv", "choose", ("ruleset", "workload", "method"), self.size)
+        columns = ("ruleset", "workload", "method")
+        found = [read_frozen(self.home / "chosen.csv", "choose", columns, self.size)]
+        if self.submission:
+            found.append(read_frozen(self.submission / "chosen.csv", "choose", columns))
+        return pd.concat(found, ignore_index=True)
 
     @cached_property
     def scored(self) -> pd.DataFrame:

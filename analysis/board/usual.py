@@ -18,20 +18,25 @@ ALGO = "algo"
 Labels = dict[str, Any]
 
 
-def usual(stated: Mapping[str, Any], conf: Path = CONF) -> Labels:
-    """Return the labels of a run with these settings; ``stated`` are settings as on the command line.
+def usual(stated: Mapping[str, Any], own: Path | None = None) -> Labels:
+    """Return the labels of a run with these settings.
+
+    Args:
+        stated: Settings as on the command line.
+        own: A further folder such as conf, with the defaults of a method.
 
     Raises:
         NoData: conf has no such method, dataset or other member of a group.
     """
-    main = _content(conf / "config.yaml")
+    main = _content(CONF / "config.yaml")
     groups = {group: member for one in main["defaults"] if one != "_self_" for group, member in one.items()}
     groups.pop("experiment", None)
     settings = {name: value for name, value in main.items() if name != "defaults"}
     chosen = {name: value for name, value in stated.items() if name in groups}
     options = dict[str, Labels]()
     for group in ("dataset", ALGO):  # they may set other defaults
-        found = _content(conf / group / f"{chosen.get(group, groups[group])}.yaml")
+        file = Path(group, f"{chosen.get(group, groups[group])}.yaml")
+        found = _content(own / file if own and (own / file).is_file() else CONF / file)
         others = {key: value for one in found.get("defaults", ()) for key, value in one.items()}
         groups |= {key.removeprefix("override /"): value for key, value in others.items()}
         if group in found:
@@ -39,7 +44,7 @@ def usual(stated: Mapping[str, Any], conf: Path = CONF) -> Labels:
         options[group] = found.get(group, found)
     groups |= chosen
     options |= {
-        group: _content(conf / group / f"{name}.yaml") for group, name in groups.items() if group not in options
+        group: _content(CONF / group / f"{name}.yaml") for group, name in groups.items() if group not in options
     }
     taken = {*TAKEN, *main, *groups}
     out: Labels = {**settings, **groups}

@@ -16,7 +16,7 @@ from bench.base.errors import UserError, closest
 from bench.base.registry import MODULES, algorithms, broken_plugins, discover
 from bench.sweep.protocol.chosen import Chosen, read_chosen
 from bench.sweep.protocol.phases import Cell, cells
-from bench.sweep.protocol.read import Board, Entrant, entrant, read
+from bench.sweep.protocol.read import SIZES, Board, Entrant, entrant, read
 
 FILES = ("submission.yaml", "chosen.csv", "runs.parquet")
 KEYS = {
@@ -27,6 +27,8 @@ KEYS = {
     "entrant": "method, stepsize, grid and the like, as an entry of board.yaml",
 }
 """The keys of submission.yaml."""
+SIZE = "size"
+"""A further key: a submission of the quick size is on no board, and has no version."""
 PHASES = ("dev", "tune", "report")
 """The phases of a submission."""
 EVERY = 10
@@ -42,10 +44,11 @@ class Submission:
     version: str
     entrant: Entrant
     rules: Path
+    size: str = "full"
 
     def board(self) -> Board:
         """Return the protocol with this entrant alone."""
-        return replace(read(self.rules), entrants={self.name: self.entrant}, bounds={})
+        return replace(read(self.rules, self.size), entrants={self.name: self.entrant}, bounds={})
 
     def chosen(self) -> list[Chosen]:
         return read_chosen(self.folder / "chosen.csv")
@@ -89,15 +92,19 @@ def read_submission(name: str, rules: Path) -> Submission:
         raise UserError(f"{module} does not register the method '{made.method}', which {file} names.")
     if made.stepsize is not None and made.stepsize not in algorithms[made.method].options():
         raise UserError(f"{file}: the method '{made.method}' has no option '{made.stepsize}'.")
-    return Submission(name, folder, str(values["version"]), made, rules)
+    return Submission(name, folder, str(values.get("version", "")), made, rules, values.get(SIZE, "full"))
 
 
 def _check_keys(file: Path, values: Any) -> None:
     if not isinstance(values, Mapping):
         raise UserError(f"{file} must be a mapping with the keys {', '.join(KEYS)}.")
-    if strange := [key for key in values if key not in KEYS]:
-        raise UserError(f"{file} has a key '{strange[0]}'.{closest(str(strange[0]), KEYS)}")
-    if lacking := [key for key in KEYS if not values.get(key)]:
+    known = [*KEYS, SIZE]
+    if strange := [key for key in values if key not in known]:
+        raise UserError(f"{file} has a key '{strange[0]}'.{closest(str(strange[0]), known)}")
+    if (size := values.get(SIZE, "full")) not in SIZES:
+        raise UserError(f"{file}: size must be one of {', '.join(SIZES)}, got {size!r}.")
+    needed = [key for key in KEYS if key != "version" or size == "full"]
+    if lacking := [key for key in needed if not values.get(key)]:
         raise UserError(f"{file} lacks '{lacking[0]}': {KEYS[lacking[0]]}.")
     if not isinstance(values["entrant"], Mapping):
         raise UserError(f"{file}: entrant must be a mapping, got {values['entrant']!r}.")

@@ -26,21 +26,38 @@ from bench.terminal.console import Console
 
 TIMED = ("compute_s", "comm_s", "eval_s", "wall_s")
 """Columns that differ each time."""
+MACHINES = b"machines"
+"""In the file of the runs: the kinds of machines that computed them."""
 Rows = list[dict[str, Any]]
 
 
 def pack(submission: Submission, words: Sequence[str]) -> int:
     """Write runs.parquet from a results folder, and return the number of runs."""
     runs = [run for one in composed(submission.cells(), words) for run in one.runs]
-    tables = []
+    tables, machines = [], set()
     for run in {run.run_id: run for run in runs}.values():
-        if StoredRun(run).state not in FINAL:
-            raise UserError(f"{run.run_id} is {StoredRun(run).state}. Run all phases of the submission first.")
-        table = pq.read_table(StoredRun(run).path / "metrics.parquet")
+        stored = StoredRun(run)
+        if stored.state not in FINAL:
+            raise UserError(f"{run.run_id} is {stored.state}. Run all phases of the submission first.")
+        table = pq.read_table(stored.path / "metrics.parquet")
+        table = table.drop_columns([name for name in TIMED if name in table.column_names])
         tables.append(table.add_column(0, "run_id", pa.array([run.run_id] * len(table))))
-    target = submission.folder / "runs.parquet"
-    pq.write_table(pa.concat_tables(tables, promote_options="default"), target, compression="zstd")
+        machines.add(kind_of_machine(stored.manifest()))
+    whole = pa.concat_tables(tables, promote_options="default")
+    whole = whole.replace_schema_metadata({MACHINES: "; ".join(sorted(machines))})
+    pq.write_table(whole, submission.folder / "runs.parquet", compression="zstd")
     return len(tables)
+
+
+def kind_of_machine(manifest: Mapping[str, Any]) -> str:
+    """Return what the last bits of a run depend on, for example x86_64, torch 2.13.0+cpu, or the name of the GPU."""
+    host = manifest["host"]
+    return f"{host.get('gpu') or host['machine']}, torch {manifest['versions']['torch']}"
+
+
+def machines_of(file: Path) -> str:
+    """Return the kinds of machines that computed the runs of a submission."""
+    return ((pq.read_schema(file).metadata or {}).get(MACHINES) or b"not stated").decode()
 
 
 def verify(submission: Submission, words: Sequence[str], salt: str, console: Console) -> None:
@@ -48,8 +65,7 @@ def verify(submission: Submission, words: Sequence[str], salt: str, console: Con
 
     ``salt`` draws the cells that are computed again.
     """
-    present = submission.board().version()
-    if submission.version != present:
+    if submission.size == "full" and submission.version != (present := submission.board().version()):
         raise UserError(
             f"The submission is for the version {submission.version[:12]}, but the board is {present[:12]}."
         )
@@ -59,6 +75,7 @@ def verify(submission: Submission, words: Sequence[str], salt: str, console: Con
     rows = submitted(submission.folder / "runs.parquet")
     check_complete(rows, [run for one in together for run in one.runs])
     sample = submission.sample(found, salt)
+    console.print(f"Computed on: {machines_of(submission.folder / 'runs.parquet')}", markup=False, soft_wrap=True)
     console.print(f"Cells are drawn by --salt {shlex.quote(salt)}", markup=False, highlight=False, soft_wrap=True)
     with tempfile.TemporaryDirectory() as place:
         again = composed(sample, [*(word for word in words if not word.startswith("results=")), f"results={place}"])

@@ -6,9 +6,10 @@ import yaml
 
 from analysis.board.cells import cells, curves, named
 from analysis.board.choose import choose_dev, choose_tuned, graded, setting_of
+from analysis.board.extended import sealed_protocol, side_protocol
 from analysis.board.gate import gate
 from analysis.board.grid import check_complete
-from analysis.board.protocol import hash_of, protocol_of, read_protocol, sealed_protocol, side_protocol
+from analysis.board.protocol import hash_of, protocol_of, read_protocol
 from analysis.board.targets import freeze
 from analysis.results.errors import NoData
 from tests.analysis.board.made import REPORT, SAID, grid, protocol, results, run

@@ -101,6 +101,21 @@ def test_filters_and_cells_in_a_browser(study, tmp_path):
     assert seen["lines"] == 2  # D-SGD and D-Adam
 
 
+def test_a_submission_is_one_more_entrant(study, tmp_path):
+    """It has the runs of D-Adam, and its choice is in its own folder."""
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    (folder / "submission.yaml").write_text(yaml.safe_dump({"entrant": {"method": "dadam", "stepsize": "eta"}}))
+    files = Study(study.results, tmp_path, tmp_path, "full", folder).files("choose")
+    (folder / "chosen.csv").write_text(files["chosen.csv"])
+    assert set(pd.read_csv(folder / "chosen.csv")["method"]) == {"mine"}
+    both = Study(study.results, tmp_path, tmp_path, "full", folder).standings
+    scores = both[(both["ruleset"] == "tuned") & (both["price"] == "gradients")].set_index("method")["score"]
+    assert scores["mine"] == scores["dadam"]
+    with pytest.raises(NoData, match=r"submission\.yaml"):
+        _ = Study(study.results, tmp_path, tmp_path, "full", tmp_path / "none").protocol
+
+
 def test_missing_files_name_the_command(tmp_path):
     (tmp_path / "board.yaml").write_text(yaml.safe_dump(SAID))
     with pytest.raises(NoData, match="choose"):

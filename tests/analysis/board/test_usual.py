@@ -3,7 +3,8 @@
 import pytest
 
 from analysis.board.cells import expected
-from analysis.board.protocol import read_protocol, side_protocol
+from analysis.board.extended import side_protocol
+from analysis.board.protocol import read_protocol
 from analysis.board.usual import usual
 from analysis.results.errors import NoData
 from analysis.results.results import HOW

@@ -1,20 +1,22 @@
 """Submissions: what is complete and computed again is accepted, what was tampered with is refused."""
 
 import math
+import platform
 import re
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+import torch
 import yaml
 
 from bench.base.errors import UserError
 from bench.store.stored_run import StoredRun
 from bench.sweep.protocol.phases import cells
 from bench.sweep.protocol.pieces import composed
-from bench.sweep.protocol.read import entrant, read
+from bench.sweep.protocol.read import BOARD, entrant, read
 from bench.sweep.protocol.submission import Submission, read_submission
-from bench.sweep.protocol.verify import check_complete, difference, submitted
+from bench.sweep.protocol.verify import check_complete, difference, machines_of, submitted
 from tests.helpers.cli import python
 
 METHOD = '''"""D-SGD under another name."""
@@ -131,6 +133,29 @@ def test_the_salt_draws_the_cells_that_are_computed_again(small):
     assert len(found) == 8
     assert drawn("one") == drawn("one")
     assert {name for salt in range(100) for name in drawn(str(salt))} == {cell.workload.name for cell in found}
+
+
+def test_a_submission_of_the_quick_size_needs_no_version(written, small):
+    file = written / "submission.yaml"
+    said = yaml.safe_load(file.read_text("utf-8"))
+    del said["version"]
+    file.write_text(yaml.safe_dump({**said, "size": "tiny"}), encoding="utf-8")
+    with pytest.raises(UserError, match="tiny"):
+        read_submission("twin", small)
+    file.write_text(yaml.safe_dump(said), encoding="utf-8")
+    with pytest.raises(UserError, match="version"):
+        read_submission("twin", small)
+
+
+@pytest.mark.thorough
+def test_the_example_is_accepted():
+    """A salt whose cell takes seconds. The last bits of a run depend on the machine."""
+    machine = f"{platform.machine()}, torch {torch.__version__}"
+    if machines_of(BOARD.parent / "submissions" / "example" / "runs.parquet") != machine:
+        pytest.skip(f"the example was computed on another machine than {machine}")
+    done = python("bench/board.py", "check", "example", "--salt", "9")
+    assert done.returncode == 0, done.stderr
+    assert "report D1" in done.stdout.splitlines()[-1]
 
 
 @pytest.mark.thorough
