@@ -17,6 +17,7 @@ import pyarrow.parquet as pq
 from bench.base.errors import UserError
 from bench.base.home import ROOT
 from bench.config.run_config import RunConfig
+from bench.store.integrity import examine, read_table
 from bench.store.record import FINAL
 from bench.store.stored_run import StoredRun
 from bench.sweep.protocol.pieces import Composed, composed, valid
@@ -37,9 +38,14 @@ def pack(submission: Submission, words: Sequence[str]) -> int:
     tables, machines = [], set()
     for run in {run.run_id: run for run in runs}.values():
         stored = StoredRun(run)
+        found = examine(stored.path)
         if stored.state not in FINAL:
             raise UserError(f"{run.run_id} is {stored.state}. Run all phases of the submission first.")
-        table = pq.read_table(stored.path / "metrics.parquet")
+        if wrong := stored.wrong(found):
+            damage = "; ".join(f"{name} {what}" for name, what in wrong.items())
+            raise UserError(f"{run.run_id} is damaged: {damage}. Run all phases of the submission again.")
+        assert found.metrics is not None
+        table = read_table(found.metrics)
         table = table.drop_columns([name for name in TIMED if name in table.column_names])
         tables.append(table.add_column(0, "run_id", pa.array([run.run_id] * len(table))))
         machines.add(kind_of_machine(stored.manifest()))

@@ -16,6 +16,7 @@ def small(tmp_path):
     raw["entrants"] = {name: raw["entrants"][name] for name in ("dsgd", "dsgt", "dnasa")}
     raw["bounds"] = {name: raw["bounds"][name] for name in ("pooled_dsgd", "pooled_storm")}
     raw["grid"]["follow"], raw["schedules"], raw["side"] = [0.1, 0.3], ["fixed"], {}
+    raw["hidden"]["workloads"] = ["A"]
     raw["seeds"] = {"tune": [0, 1], "report": [100], "gate": [0, 1, 2]}
     folder = tmp_path / "board" / "v1"
     folder.mkdir(parents=True)

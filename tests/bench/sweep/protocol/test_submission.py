@@ -3,6 +3,7 @@
 import math
 import platform
 import re
+from types import SimpleNamespace
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -10,13 +11,14 @@ import pytest
 import torch
 import yaml
 
+from bench import board as board_command
 from bench.base.errors import UserError
 from bench.store.stored_run import StoredRun
 from bench.sweep.protocol.phases import cells
 from bench.sweep.protocol.pieces import composed
 from bench.sweep.protocol.read import BOARD, entrant, read
 from bench.sweep.protocol.submission import Submission, read_submission
-from bench.sweep.protocol.verify import check_complete, difference, machines_of, submitted
+from bench.sweep.protocol.verify import check_complete, difference, machines_of, pack, submitted
 from tests.helpers.cli import python
 
 METHOD = '''"""D-SGD under another name."""
@@ -156,6 +158,21 @@ def test_the_example_is_accepted():
     done = python("bench/board.py", "check", "example", "--salt", "9")
     assert done.returncode == 0, done.stderr
     assert "report D1" in done.stdout.splitlines()[-1]
+
+
+def test_a_damaged_run_is_not_packed(small, tmp_path):
+    """The table of another run is a valid one, but does not match the digest of the run."""
+    words = [f"results={tmp_path / 'results'}"]
+    chosen = ("A", "dsgd")
+    found = [cell for cell in cells(read(small), "tune") if (cell.workload.name, cell.entrant.name) == chosen]
+    runs = composed(found, words)[0].runs
+    assert board_command.main(["run", "tune", "--board", str(small), "--workload", "A", *words]) == 0
+    submission = SimpleNamespace(cells=lambda: found, folder=tmp_path)
+    assert pack(submission, words) == len(runs)
+    one, other = (StoredRun(run).path / "metrics.parquet" for run in runs[:2])
+    one.write_bytes(other.read_bytes())
+    with pytest.raises(UserError, match=runs[0].run_id):
+        pack(submission, words)
 
 
 @pytest.mark.thorough
