@@ -17,6 +17,7 @@ Examples:
 from __future__ import annotations
 
 import argparse
+import math
 import secrets
 import subprocess
 import sys
@@ -63,6 +64,16 @@ NEEDS_CHOICE = ("hidden", "report", "sealed")
 NEEDS_VERSION = ("report", "sealed")
 """Phases with report seeds, which run in a frozen version."""
 
+USED = {
+    "run": ("piece", "minutes", "done", "workload", "size", "submission", "chosen", "board"),
+    "status": ("done", "workload", "size", "submission", "chosen", "board"),
+    "score": ("size", "board"),
+    "check": ("pack", "salt", "board"),
+}
+"""The options that have an effect on each part."""
+NOT_USED = {"pilot": ("minutes", "done", "chosen")}
+"""The options that have none on a phase."""
+
 
 def typed(words: Sequence[str], key: str, usual: str) -> str:
     """Return the value of a setting that the user typed, or the usual one."""
@@ -83,7 +94,8 @@ def settings_chosen(given: argparse.Namespace, board: Board, needed: bool) -> li
         return read_chosen(file) if needed or file.is_file() else []
     home = Path(typed(given.words, "results", "results")) if given.size == "quick" else board.folder
     file = Path(given.chosen) if given.chosen else home / "chosen.csv"
-    return read_chosen(file) if needed or given.chosen or file.is_file() else []
+    inside = given.size == "quick" and not given.chosen
+    return read_chosen(file, inside) if needed or given.chosen or file.is_file() else []
 
 
 def run(given: argparse.Namespace, board: Board) -> int:
@@ -157,24 +169,42 @@ def parsed(argv: Sequence[str] | None) -> argparse.Namespace:
     limit.add_argument("--piece", metavar="K/N", help="run the K-th of N parts of about equal time")
     limit.add_argument("--minutes", type=float, metavar="M", help="run about M minutes; repeat the command to go on")
     about = "skip runs that this archive has; may be repeated"
-    parser.add_argument("--done", type=Path, action="append", default=[], metavar="ARCHIVE", help=about)
+    parser.add_argument("--done", type=Path, action="append", metavar="ARCHIVE", help=about)
     parser.add_argument("--workload", metavar="W,…", help="only these workloads, such as D1,T2")
-    parser.add_argument("--size", choices=SIZES, default="full", help="quick: 8 methods on 2 workloads")
+    parser.add_argument("--size", choices=SIZES, help="quick: 8 methods on 2 workloads (default: full)")
     parser.add_argument("--submission", metavar="NAME", help="run only the method of board/submissions/NAME")
-    parser.add_argument("--pack", action="store_true", help="check: write runs.parquet from the results folder")
+    about = "check: write runs.parquet from the results folder"
+    parser.add_argument("--pack", action="store_true", default=None, help=about)
     about = "check: text that draws the cells to compute again (default: random)"
     parser.add_argument("--salt", metavar="TEXT", help=about)
     parser.add_argument("--chosen", metavar="FILE", help="chosen settings (default: chosen.csv of the version)")
     parser.add_argument("--board", type=Path, default=BOARD, metavar="FOLDER", help="version (default: board/v1)")
     given = parser.parse_intermixed_args(argv)
-    given.piece = piece(given.piece) if given.piece else None
-    given.workload = given.workload.split(",") if given.workload else []
     given.subject = given.words.pop(0) if given.words and "=" not in given.words[0] else None
     if (given.subject is None) == (given.part in NEEDS_SUBJECT):
         what = NEEDS_SUBJECT.get(given.part)
         raise UserError(f"board.py {given.part} needs {what}." if what else f"'{given.subject}' is no setting.")
     check_words(given.words)
+    check_used(given)
+    given.piece = piece(given.piece) if given.piece else None
+    given.workload = given.workload.split(",") if given.workload else []
+    given.size, given.done = given.size or "full", given.done or []
     return given
+
+
+def check_used(given: argparse.Namespace) -> None:
+    """Reject options and settings that have no effect, and minutes that are no positive number."""
+    used = [name for name in USED[given.part] if name not in NOT_USED.get(given.subject, ())]
+    used = [name for name in used if not (given.submission and name in ("size", "chosen"))]  # it has its own
+    used = [name for name in used if not (given.pack and name == "salt")]
+    for name in dict.fromkeys(name for some in USED.values() for name in some):
+        if getattr(given, name) is not None and name not in used:
+            known = ", ".join(f"--{one}" for one in used)
+            raise UserError(f"--{name} has no effect on this command, which uses {known}. Remove it.")
+    if given.part == "score" and (words := [word for word in given.words if not word.startswith("results=")]):
+        raise UserError(f"'{words[0]}' has no effect on board.py score, which uses results=FOLDER. Remove it.")
+    if given.minutes is not None and not 0 < given.minutes < math.inf:
+        raise UserError(f"--minutes must be a positive number, got {given.minutes:g}.")
 
 
 def score(given: argparse.Namespace) -> int:

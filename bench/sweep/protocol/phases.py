@@ -59,7 +59,10 @@ def cells(board: Board, phase: str, chosen: Sequence[Chosen] = ()) -> list[Cell]
 
 
 def of_workloads(found: Sequence[Cell], names: Sequence[str]) -> list[Cell]:
-    """Return the cells of these workloads; without names, all."""
+    """Return the cells of these workloads; without names, all. UserError if none has such a workload."""
+    known = list(dict.fromkeys(cell.workload.name for cell in found))
+    if strange := [name for name in names if name not in known]:
+        raise UserError(f"There are no runs on a workload '{strange[0]}'. There are: {', '.join(known) or 'none'}.")
     return [cell for cell in found if not names or cell.workload.name in names]
 
 

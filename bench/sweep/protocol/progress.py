@@ -74,7 +74,7 @@ def _all_cells(console: Console, board: Board, chosen: Sequence[Chosen], workloa
     out = []
     for phase in PHASES:
         try:
-            out += of_workloads(cells(board, phase, chosen), workloads)
+            out += cells(board, phase, chosen)
         except UserError as error:
             console.print(f"{phase}: {error}", markup=False, soft_wrap=True)
-    return out
+    return of_workloads(out, workloads)
