@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import csv
+import io
+import math
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import yaml
 
 from bench.base.errors import UserError
+from bench.store.regular import content_of
 from bench.sweep.protocol.read import Board, Entrant
 
 COLUMNS = ("ruleset", "workload", "method")
@@ -31,22 +35,44 @@ class Chosen(NamedTuple):
     """Whether other settings have the same score. Such a value says nothing about the grid."""
 
 
-def read_chosen(file: Path) -> list[Chosen]:
-    """Return the rows of chosen.csv; UserError if it is missing or has other columns."""
+def read_chosen(file: Path, inside: bool = False) -> list[Chosen]:
+    """Return the rows of chosen.csv; UserError if it is missing or is no such table.
+
+    ``inside``: the file is in a results folder, in which links are not followed.
+    """
     if not file.is_file():
         raise UserError(f"There is no {file}. Choose the settings first: python analysis/make_board.py choose.")
-    with file.open(newline="", encoding="utf-8") as stream:
-        rows = list(csv.DictReader(stream))
+    try:
+        text = (content_of(file) if inside else file.read_bytes()).decode()
+        rows = list(csv.DictReader(io.StringIO(text, newline=""), restkey=""))
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise UserError(f"{file} is no table: {error}. Write it with python analysis/make_board.py choose.") from error
     out = []
     for row in rows:
         if lacking := [name for name in COLUMNS if not row.get(name)]:
             raise UserError(f"{file} has a row without '{lacking[0]}': {row}.")
+        if "" in row:
+            raise UserError(f"{file} has a row with more values than columns: {row}.")
         if row["ruleset"] not in RULESETS:
             raise UserError(f"{file} has the ruleset '{row['ruleset']}'. Use one of {', '.join(RULESETS)}.")
-        options = {name: yaml.safe_load(text) for name, text in row.items() if name.startswith("algo.") and text}
+        options = {name: _value(file, name, text) for name, text in row.items() if name.startswith("algo.") and text}
         tied = (row.get("tied") or "1") not in ("1", "1.0")
         out.append(Chosen(row["ruleset"], row["workload"], row["method"], options, tied))
     return out
+
+
+def _value(file: Path, name: str, text: str) -> Any:
+    """Return the value of an option; UserError if it is no number or word."""
+    try:
+        value = yaml.safe_load(text)
+        if isinstance(value, str):
+            with suppress(ValueError):
+                value = float(value)  # YAML reads 1e-05 as a text
+    except yaml.YAMLError:
+        value = None
+    if not isinstance(value, str | int | float) or (isinstance(value, float) and not math.isfinite(value)):
+        raise UserError(f"{file} has {name} = '{text}', which is no value of an option.")
+    return value
 
 
 def values_to_try(board: Board, entrant: Entrant, chosen: Iterable[Chosen]) -> list[float]:
@@ -59,6 +85,8 @@ def values_to_try(board: Board, entrant: Entrant, chosen: Iterable[Chosen]) -> l
     finals = [name for name, workload in board.workloads.items() if workload.finals]
     mine = [row for row in chosen if row.entrant == entrant.name and not row.tied and row.workload not in finals]
     best = [row.values[key] for row in mine if key in row.values]
+    if wrong := [value for value in best if isinstance(value, str)]:
+        raise UserError(f"The chosen {key} of '{entrant.name}' must be a number, got '{wrong[0]}'.")
     return sorted({*_longer(board, grid, best, up=False), *grid, *_longer(board, grid, best, up=True)})
 
 

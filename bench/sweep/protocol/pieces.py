@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import json
+import math
 from collections import Counter
 from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-import pyarrow.parquet as pq
+import pyarrow as pa
 
 from bench.base.errors import Refused, UserError
 from bench.config.blocks import of_blocks
 from bench.config.run_config import RunConfig
+from bench.store.files import parsed, write_text
+from bench.store.integrity import UNREADABLE, read_table
 from bench.store.record import FINAL
+from bench.store.regular import content_of
 from bench.sweep.preflight import check
 from bench.sweep.protocol.phases import Cell, seconds
 from bench.sweep.protocol.read import Board
@@ -48,13 +52,19 @@ def archived_runs(archives: Sequence[Path]) -> set[str]:
         file = folder / "runs.parquet"
         if not file.is_file():
             raise UserError(f"'{folder}' is no archive: {file} is missing. Make one with analysis/archive.py.")
-        table = pq.read_table(file, columns=["run_id", "state"]).to_pydict()
+        try:
+            table = read_table(file.read_bytes(), texts=True).select(["run_id", "state"]).to_pydict()
+        except (*UNREADABLE, pa.ArrowException, KeyError) as error:
+            raise UserError(f"{file} is no table of runs: {error}. Make it with analysis/archive.py.") from error
         out.update(run for run, state in zip(table["run_id"], table["state"], strict=True) if state in FINAL)
     return out
 
 
 def check_words(words: Sequence[str]) -> None:
-    """Reject settings that would change the protocol."""
+    """Reject settings that would change the protocol, and settings that are typed twice."""
+    names = [word.partition("=")[0] for word in words]
+    if twice := [name for name in names if names.count(name) > 1]:
+        raise UserError(f"'{twice[0]}' is typed {names.count(twice[0])} times. Type it once.")
     for word in words:
         if word.partition("=")[0] not in PASSED_ON:
             raise UserError(f"The board fixes all settings, got '{word}'. You may type {', '.join(PASSED_ON)}.")
@@ -116,14 +126,31 @@ def valid(runs: Sequence[RunConfig], errors: Console) -> list[RunConfig]:
 
 def measured_times(results: Path, device: str) -> dict[str, float]:
     """Return the milliseconds per gradient that the pilot measured on this kind of device."""
-    file = results / TIMES
-    known: dict[str, dict[str, float]] = json.loads(file.read_text("utf-8")) if file.is_file() else {}
-    return known.get(device, {})
+    return _times(results).get(device, {})
 
 
 def keep_time(results: Path, device: str, workload: str, milliseconds: float) -> None:
     """Add a measured time to those of the results folder."""
-    file = results / TIMES
-    known = json.loads(file.read_text("utf-8")) if file.is_file() else {}
+    known = _times(results)
     known.setdefault(device, {})[workload] = milliseconds
-    file.write_text(json.dumps(known, indent=2, sort_keys=True) + "\n", encoding="utf-8")
+    write_text(results / TIMES, json.dumps(known, indent=2, sort_keys=True) + "\n")
+
+
+def _times(results: Path) -> dict[str, dict[str, float]]:
+    """Return all measured times; UserError if the file has something else."""
+    file = results / TIMES
+    try:
+        known = parsed(content_of(file).decode())
+    except FileNotFoundError:
+        return {}
+    except (ValueError, RecursionError):
+        known = None
+    devices = known.values() if isinstance(known, dict) else [None]
+    if not all(isinstance(one, dict) and all(map(_is_time, one.values())) for one in devices):
+        raise UserError(f"{file} has no times of the phase pilot. Delete it, and repeat bench/board.py run pilot.")
+    out: dict[str, dict[str, float]] = known
+    return out
+
+
+def _is_time(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < math.inf

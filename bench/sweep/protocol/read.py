@@ -124,7 +124,11 @@ class Board:
         if not file.is_file():
             return frozenset()
         with file.open(newline="", encoding="utf-8") as stream:
-            return frozenset(row["method"] for row in csv.DictReader(stream))
+            try:
+                return frozenset(row["method"] for row in csv.DictReader(stream))
+            except (KeyError, UnicodeDecodeError, csv.Error) as error:
+                again = "python analysis/make_board.py finalists"
+                raise UserError(f"{file} is no table with a column 'method'. Write it with {again}.") from error
 
     def takes_part(self, entrant: Entrant, workload: Workload) -> bool:
         """Return whether an entrant runs on a workload: in finals only D-SGD, native methods, references, finalists."""

@@ -8,8 +8,18 @@ import pytest
 
 from bench import board as command
 from bench.base.errors import UserError
+from bench.sweep.protocol.chosen import read_chosen
 from bench.sweep.protocol.phases import cells
-from bench.sweep.protocol.pieces import TIMES, archived_runs, check_words, composed, first_minutes, piece_of
+from bench.sweep.protocol.pieces import (
+    TIMES,
+    archived_runs,
+    check_words,
+    composed,
+    first_minutes,
+    keep_time,
+    measured_times,
+    piece_of,
+)
 from bench.sweep.protocol.read import read
 from tests.helpers.run_folders import folders
 
@@ -62,6 +72,17 @@ def test_archived_runs_are_not_computed_again(small, tmp_path):
         archived_runs([tmp_path / "absent"])
 
 
+def test_a_file_that_is_no_archive_is_named(tmp_path):
+    file = tmp_path / "runs.parquet"
+    for content in (b"garbage", b"PAR1garbage!PAR1"):
+        file.write_bytes(content)
+        with pytest.raises(UserError, match=r"runs\.parquet"):
+            archived_runs([tmp_path])
+    pq.write_table(pa.table({"run_id": ["a"]}), file)
+    with pytest.raises(UserError, match="state"):
+        archived_runs([tmp_path])
+
+
 def test_the_pilot_measures_every_workload(small, tmp_path):
     assert command.main(["run", "pilot", "--board", str(small), f"results={tmp_path}"]) == 0
     measured = json.loads((tmp_path / TIMES).read_text("utf-8"))["cpu"]
@@ -78,3 +99,89 @@ def test_a_report_needs_chosen_settings(small, capsys):
 def test_a_piece_is_k_of_n(text):
     with pytest.raises(UserError, match=text):
         command.piece(text)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "[1]", '{"cpu": 3}', '{"cpu": {"D1": "x"}}', '{"cpu": {"D1": -1}}', "[" * 100_000]
+)
+def test_broken_times_are_named(tmp_path, text):
+    (tmp_path / TIMES).write_text(text, encoding="utf-8")
+    for use in (lambda: measured_times(tmp_path, "cpu"), lambda: keep_time(tmp_path, "cpu", "D1", 1.0)):
+        with pytest.raises(UserError, match=TIMES):
+            use()
+
+
+def test_times_are_neither_read_nor_written_through_a_link(tmp_path):
+    precious = tmp_path / "precious.json"
+    precious.write_text('{"cpu": {"D1": 1}}', encoding="utf-8")
+    (tmp_path / TIMES).symlink_to(precious)
+    for use in (lambda: measured_times(tmp_path, "cpu"), lambda: keep_time(tmp_path, "cpu", "D2", 2.0)):
+        with pytest.raises(OSError, match="link"):
+            use()
+    assert precious.read_text("utf-8") == '{"cpu": {"D1": 1}}'
+    (tmp_path / TIMES).unlink()
+    keep_time(tmp_path, "cpu", "D2", 2.0)
+    assert measured_times(tmp_path, "cpu") == {"D2": 2.0}
+
+
+@pytest.mark.parametrize(("part", "name"), [("tune", "T9"), ("tune", "V"), ("dev", "A")])
+def test_a_workload_without_runs_is_named(small, tmp_path, capsys, part, name):
+    assert command.main(["run", part, "--board", str(small), "--workload", name, f"results={tmp_path}"]) == 2
+    assert f"'{name}'" in capsys.readouterr().err
+
+
+def test_the_status_names_an_unknown_workload(small, tmp_path, capsys):
+    assert command.main(["status", "--board", str(small), "--workload", "A,T9", f"results={tmp_path}"]) == 2
+    assert "'T9'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "named"),
+    [
+        (["score", "--workload", "D1"], "--workload"),
+        (["score", "--chosen", "x.csv"], "--chosen"),
+        (["score", "device=cuda"], "device=cuda"),
+        (["status", "--minutes", "3"], "--minutes"),
+        (["status", "--pack"], "--pack"),
+        (["run", "tune", "--pack"], "--pack"),
+        (["run", "tune", "--salt", "a"], "--salt"),
+        (["run", "pilot", "--minutes", "3"], "--minutes"),
+        (["run", "tune", "--submission", "a", "--size", "quick"], "--size"),
+        (["run", "tune", "--submission", "a", "--chosen", "x.csv"], "--chosen"),
+        (["check", "a", "--size", "quick"], "--size"),
+        (["check", "a", "--pack", "--salt", "b"], "--salt"),
+        (["run", "tune", "--minutes", "nan"], "nan"),
+        (["run", "tune", "--minutes", "-5"], "-5"),
+        (["run", "tune", "results=a", "results=b"], "'results'"),
+    ],
+)
+def test_words_without_effect_are_rejected(words, named):
+    with pytest.raises(UserError, match=named):
+        command.parsed(words)
+
+
+TABLE = "ruleset,workload,method,algo.eta\n"
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"\xff\xfe", b"a,b\n1,2\n", *((TABLE + f"tuned,D1,dsgd,{x}\n").encode() for x in ("[1", "nan", "1,2", "{a: 1}"))],
+)
+def test_a_broken_choice_is_named(tmp_path, content):
+    (tmp_path / "chosen.csv").write_bytes(content)
+    with pytest.raises(UserError, match=r"chosen\.csv"):
+        read_chosen(tmp_path / "chosen.csv")
+
+
+def test_small_stepsizes_are_numbers(tmp_path):
+    (tmp_path / "chosen.csv").write_text(TABLE + "tuned,D1,dadam,1e-05\n", encoding="utf-8")
+    (row,) = read_chosen(tmp_path / "chosen.csv")
+    assert row.values == {"algo.eta": 1e-5}
+
+
+def test_a_link_in_a_results_folder_is_no_choice(tmp_path):
+    (tmp_path / "mine.csv").write_text(TABLE, encoding="utf-8")
+    (tmp_path / "chosen.csv").symlink_to(tmp_path / "mine.csv")
+    with pytest.raises(OSError, match="link"):
+        read_chosen(tmp_path / "chosen.csv", inside=True)
+    assert read_chosen(tmp_path / "chosen.csv") == []
