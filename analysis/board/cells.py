@@ -138,7 +138,7 @@ def _short(value: Any) -> str:
 
 def _has(run: Labels, name: str, wanted: Any, older: Labels) -> bool:
     """Return whether a run has this value: 1 equals 1.0; null, and no such setting, is a missing label."""
-    value = older.get(name) if missing(run.get(name)) else run[name]
+    value: Any = older.get(name) if missing(run.get(name)) else run[name]
     wanted = older.get(name) if wanted is None else wanted
     if wanted is None or missing(value):
         return wanted is None and missing(value)

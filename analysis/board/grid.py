@@ -10,6 +10,7 @@ import pandas as pd
 
 from analysis.board.protocol import Entrant, Protocol, Workload
 from analysis.results.errors import NoData
+from analysis.results.wording import many
 
 
 def belongs(
@@ -53,6 +54,6 @@ def check_complete(workloads: Iterable[Workload], table: pd.DataFrame, entrants:
                 value, schedule, seed = lacking[0]
                 setting = f"{entrant.option}={value:g} schedule={schedule}" if entrant.option else schedule
                 raise NoData(
-                    f"{workload.name} lacks {len(lacking)} tuning runs of {entrant.name}, such as {setting} with seed "
+                    f"{workload.name} lacks {many(len(lacking), 'tuning run')} of {entrant.name}, such as {setting} with seed "
                     f"{seed}; type python bench/board.py run {workload.phase} --workload {workload.name}"
                 )

@@ -200,7 +200,7 @@ def hash_of(folder: Path) -> str:
 
 
 def _workload(name: str, said: Mapping[str, Any], seeds: Mapping[str, Any], schedules: Iterable[str]) -> Workload:
-    own = {key: tuple(some) for key, some in {**seeds, **(said.get("seeds") or {})}.items()}
+    own: dict[str, Any] = {key: tuple(some) for key, some in {**seeds, **(said.get("seeds") or {})}.items()}
     finals = bool(said.get("finals"))
     tried = tuple(said.get("schedules", schedules))
     return Workload(name, said["stratum"], said["set"], float(said["budget"]), finals=finals, schedules=tried, **own)
@@ -208,7 +208,7 @@ def _workload(name: str, said: Mapping[str, Any], seeds: Mapping[str, Any], sche
 
 def _smaller(workload: Workload, quick: Mapping[str, Any], seeds: Mapping[str, tuple[int, ...]]) -> Workload:
     own = {kind: seeds.get(kind, getattr(workload, kind)) for kind in ("tune", "report", "gate")}
-    few = {"budget": int(workload.budget * quick["budget"]), "schedules": tuple(quick["schedules"])}
+    few: dict[str, Any] = {"budget": int(workload.budget * quick["budget"]), "schedules": tuple(quick["schedules"])}
     return replace(workload, **few, tune=own["tune"], report=own["report"], gate=own["gate"])
 
 
