@@ -30,6 +30,10 @@ class CheckFailed(Exception):
     """A check failed; the message names the property and the measured value."""
 
 
+class Malformed(CheckFailed):
+    """A state has the wrong type or shape, so that the other checks cannot read it."""
+
+
 def must(holds: object, sentence: str) -> None:
     """Raise ``CheckFailed`` unless the condition holds. Comparisons with NaN do not hold."""
     if not holds:
