@@ -40,9 +40,9 @@ def must(holds: object, sentence: str) -> None:
         raise CheckFailed(sentence)
 
 
-def equal(a: Tensor, b: Tensor, sentence: str) -> None:
+def equal(a: Tensor, b: Tensor, sentence: str, hint: str = "") -> None:
     off = ((a - b).abs().max() / a.abs().max().clamp_min(1e-300)).item()
-    must(off <= 1e-12, f"{sentence} (relative difference {off:.2g})")
+    must(off <= 1e-12, f"{sentence} (relative difference {off:.2g}){hint}")
 
 
 def applies_to(which: Callable[[Properties], object]) -> Callable[[Check], Check]:
