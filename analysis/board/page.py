@@ -35,6 +35,8 @@ def page(study: Study) -> str:
         made.get_template("board.html.j2").render(
             protocol=study.protocol,
             rules=RULES,
+            quick=study.size == "quick",
+            hidden=study.protocol.hidden["workloads"],
             marks=MARKS,
             version=__version__,
             style=style + (HERE / "board.css").read_text(encoding="utf-8"),
