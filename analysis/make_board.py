@@ -2,13 +2,13 @@
 
 targets freezes the losses to reach, gate says whether the graph is felt, choose
 writes the chosen settings, finalists the entrants of the last workload, score
-the tables of the report seeds, page one HTML file. The quick size keeps its
-files in the results folder.
+the tables of the report seeds in the folder results of the version, page one
+HTML file. The quick size keeps its files in the results folder.
 
 Examples:
   python analysis/make_board.py targets --results results
   python analysis/make_board.py choose --size quick
-  python analysis/make_board.py score --results results --out board/v1
+  python analysis/make_board.py score --results results
   python analysis/make_board.py page --results results --out board.html
 """
 
@@ -52,12 +52,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     home = submission if submission and given.part == "choose" else home
     for sentence in study.warnings:
         say(sentence, sys.stdout)
+    tables = home / "results" if given.part == "score" and given.size == "full" else home
     if given.part == "page":
         from analysis.board.page import page  # needs jinja2
 
         files = {given.out or home / "board.html": page(study)}
     else:
-        files = {(given.out or home) / name: text for name, text in study.files(given.part).items()}
+        files = {(given.out or tables) / name: text for name, text in study.files(given.part).items()}
     for path, text in files.items():
         path.parent.mkdir(parents=True, exist_ok=True)
         write_text(path, text)

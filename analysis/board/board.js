@@ -8,6 +8,7 @@ const shownFirst = ([name, method]) => name === "dsgd" || (method.native && !met
 const chosen = new Set(Object.entries(data.methods).filter(shownFirst).map(([name]) => name));
 const colorOf = (name) => COLORS[[...chosen].indexOf(name) % COLORS.length]; // the same in all charts
 const columns = [...data.strata, ...data.finals];
+const several = Object.keys(data.hidden).length > 0;
 const format = (value) => (value === null || value === undefined ? "–" : value.toFixed(2).replace("-", "−"));
 
 function element(tag, text, attributes = {}) {
@@ -50,15 +51,32 @@ function rows() {
     const best = untuned.length ? Math.max(...untuned) : null;
     out.push({ name, each, scores, best, lost: best === null || scores.tuned === null ? null : scores.tuned - best });
   }
-  return out.sort((a, b) => (b.best ?? -9) - (a.best ?? -9) || (b.scores.tuned ?? -9) - (a.scores.tuned ?? -9));
+  const bound = (one) => Number(data.methods[one.name].bound); // bounds come last
+  return out.sort((a, b) => bound(a) - bound(b) || (b.best ?? -9) - (a.best ?? -9) || (b.scores.tuned ?? -9) - (a.scores.tuned ?? -9));
+}
+
+// where the best untuned score and the tuned one lie: the distance is the price of not tuning
+function glance(one, low, high) {
+  const cell = element("td"), at = (score) => (6 + 138 * (score - low) / (high - low)).toFixed(1);
+  const svg = shape("svg", { viewBox: "0 0 150 16", width: 150, height: 16, role: "img", "aria-label": `untuned ${format(one.best)}, tuned ${format(one.scores.tuned)}` });
+  svg.append(shape("path", { d: `M${at(0)},0V16`, stroke: "currentColor", opacity: 0.35 }));
+  const [from, to] = [one.best, one.scores.tuned];
+  if (from !== null && to !== null) svg.append(shape("path", { d: `M${at(from)},8H${at(to)}`, stroke: COLORS[0], "stroke-width": 2 }));
+  if (to !== null) svg.append(shape("circle", { cx: at(to), cy: 8, r: 4, fill: COLORS[0] }));
+  if (from !== null) svg.append(shape("circle", { cx: at(from), cy: 8, r: 3.5, class: "untuned", stroke: COLORS[0], "stroke-width": 1.5 }));
+  cell.append(svg);
+  return cell;
 }
 
 function show() {
   const rule = $("ruleset").value, found = rows(), body = [];
   const head = element("tr");
-  const titles = ["", "method", ...RULES, "price of not tuning", `tier (${rule})`, "95 % interval", ...columns, "missed", "diverged", "needs", "vectors, rounds, gradients", "scale-free"];
+  const titles = ["", "method", ...RULES, "○ untuned, ● tuned, line: tuned D-SGD", "price of not tuning", `tier (${rule})`, `95 % interval (${rule})`];
+  titles.push(...(several ? ["worst hidden number", "best hidden number"] : []), ...columns.map((name) => `${name} (${rule})`), "missed", "diverged", "needs", "vectors, rounds, gradients", "scale-free");
   head.append(...titles.map((title) => element("th", title, { scope: "col" })));
   $("standings").tHead.replaceChildren(head);
+  const seen = found.flatMap((one) => [one.best, one.scores.tuned]).filter((score) => score !== null);
+  const [low, high] = [Math.min(-0.5, ...seen), Math.max(0.5, ...seen)];
   for (const one of found) {
     const method = data.methods[one.name], row = one.each[rule], line = element("tr");
     if (method.bound || !method.ranked) line.className = "unranked";
@@ -79,8 +97,11 @@ function show() {
       line.append(cell);
     }
     const range = row && row.tier_low !== null && row.tier_low !== row.tier_high ? ` (${row.tier_low}–${row.tier_high})` : "";
+    line.append(glance(one, low, high));
     const texts = [format(one.lost), row && row.tier !== null ? row.tier + range : "–"];
     texts.push(row && row.low !== null ? `${format(row.low)} … ${format(row.high)}` : "–");
+    const changed = data.hidden[one.name]; // worst, by, best, by
+    if (several) texts.push(...[0, 2].map((i) => (changed ? `${format(changed[i])} (${changed[i + 1]})` : "–")));
     texts.push(...columns.map((stratum) => format(row ? row[stratum] : null)));
     texts.push(row ? `${row.missed} of ${row.targets}` : "–", row ? row.diverged : "–");
     texts.push(method.needs.join(", ") || "nothing", method.costs.map((cost) => cost ?? "–").join(", "), method.scale_free ? "yes" : "");
@@ -101,20 +122,24 @@ function shape(tag, attributes, text) {
 }
 
 // lines: [{label, color, x, y}]; places without a finite number are left out
-function chart(lines, across, up, logX, logY, least = Infinity) {
+function chart(lines, across, up, logX, logY, least = Infinity, most = -Infinity) {
   const X = logX ? Math.log10 : (v) => v, Y = logY ? Math.log10 : (v) => v;
   const points = lines.map((line) => line.x.map((x, i) => [X(x), line.y[i] === null ? NaN : Y(line.y[i])]).filter((p) => p.every(Number.isFinite)));
   const all = points.flat(), box = element("div");
   if (!all.length) { box.textContent = "No values."; return box; }
   const [left, right] = [Math.min(...all.map((p) => p[0])), Math.max(...all.map((p) => p[0]))];
-  const [low, high] = [Math.min(least, ...all.map((p) => p[1])), Math.max(...all.map((p) => p[1]))];
+  const [low, high] = [Math.min(least, ...all.map((p) => p[1])), Math.max(most, ...all.map((p) => p[1]))];
   const at = ([x, y]) => `${(60 + 520 * (x - left) / (right - left || 1)).toFixed(1)},${(220 - 200 * (y - low) / (high - low || 1)).toFixed(1)}`;
   const svg = shape("svg", { viewBox: "0 0 600 260", class: "chart", role: "img", "aria-label": `${up} by ${across}` });
   svg.append(shape("path", { d: "M60,20V220H580", fill: "none", stroke: "currentColor" }));
-  const number = (v, log) => Number((log ? 10 ** v : v).toPrecision(3)).toString();
+  const number = (v, log) => Number((log ? 10 ** v : v).toPrecision(3)).toString().replace("-", "−");
   const words = [[60, 236, number(left, logX), "start"], [580, 236, number(right, logX), "end"], [320, 254, across, "middle"], [54, 222, number(low, logY), "end"], [54, 26, number(high, logY), "end"], [64, 14, up, "start"]];
   svg.append(...words.map(([x, y, text, anchor]) => shape("text", { x, y, "text-anchor": anchor, "font-size": 12, fill: "currentColor" }, text)));
   points.forEach((line, i) => svg.append(shape("polyline", { points: line.map(at).join(" "), fill: "none", stroke: lines[i].color ?? COLORS[0], "stroke-width": 2, "stroke-dasharray": i < COLORS.length ? "" : "5 3" })));
+  if (logX && left < 0 && right > 0) {
+    const [one] = at([0, low]).split(",");
+    svg.append(shape("path", { d: `M${one},20V220`, stroke: "currentColor", opacity: 0.35 }), shape("text", { x: one, y: 236, "text-anchor": "middle", "font-size": 12, fill: "currentColor" }, "1"));
+  }
   box.append(svg);
   for (const line of lines.filter((one) => one.label)) {
     const key = element("span", undefined, { class: "key" });
@@ -127,7 +152,7 @@ function chart(lines, across, up, logX, logY, least = Infinity) {
 function draw() {
   const price = $("price").value, rule = $("ruleset").value;
   const mine = data.profiles.filter((one) => one.price === price && one.ruleset === rule && chosen.has(one.method));
-  $("profile").replaceChildren(chart(mine.map((one) => ({ label: data.methods[one.method].label, color: colorOf(one.method), x: data.factors, y: one.solved })), "cost relative to tuned D-SGD", "part of targets", true, false, 0));
+  $("profile").replaceChildren(chart(mine.map((one) => ({ label: data.methods[one.method].label, color: colorOf(one.method), x: data.factors, y: one.solved })), "cost relative to tuned D-SGD", "part of targets", true, false, 0, 1));
   const tried = [...chosen].filter((name) => data.tries[name]);
   $("tried").replaceChildren(chart(tried.map((name) => ({ label: data.methods[name].label, color: colorOf(name), x: data.tries[name].map((_, i) => i + 1), y: data.tries[name] })), "K", "score (gradients)", false, false));
 }
@@ -139,7 +164,7 @@ function open(name, rule) {
     const part = element("section");
     part.append(element("h3", `${cell.workload}: ${format(cell.scores[price] ?? null)}`));
     part.append(element("p", `${cell.setting}; missed ${cell.missed} of ${cell.targets} targets; ${cell.diverged} diverged`, { class: "note" }));
-    part.append(chart([{ label: "", x: cell.x, y: cell.y }], "gradients per node", "loss at the nodes (median)", true, cell.y.every((y) => y === null || y > 0)));
+    part.append(chart([{ label: "", x: cell.x, y: cell.y }], "gradients per node", "loss at the nodes: 1 at the start, 0 at the reference (median)", true, true));
     part.append(element("pre", cell.command));
     return part;
   });

@@ -53,7 +53,8 @@ def check_complete(workloads: Iterable[Workload], table: pd.DataFrame, entrants:
             if there and (lacking := [one for one in due if one not in there]):
                 value, schedule, seed = lacking[0]
                 setting = f"{entrant.option}={value:g} schedule={schedule}" if entrant.option else schedule
+                example = f"{entrant.name}, such as {setting} with seed {seed}"
                 raise NoData(
-                    f"{workload.name} lacks {many(len(lacking), 'tuning run')} of {entrant.name}, such as {setting} with seed "
-                    f"{seed}; type python bench/board.py run {workload.phase} --workload {workload.name}"
+                    f"{workload.name} lacks {many(len(lacking), 'tuning run')} of {example}; "
+                    f"type python bench/board.py run {workload.phase} --workload {workload.name}"
                 )

@@ -36,6 +36,8 @@ def page(study: Study) -> str:
             protocol=study.protocol,
             warnings=study.warnings,
             rules=RULES,
+            quick=study.size == "quick",
+            hidden=study.protocol.hidden["workloads"],
             marks=MARKS,
             version=__version__,
             style=style + (HERE / "board.css").read_text(encoding="utf-8"),

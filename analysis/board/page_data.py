@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from analysis.board.hidden import extremes
 from analysis.board.protocol import Entrant, Workload
 from analysis.board.scores import profiles
 from analysis.board.study import Study
+from analysis.board.targets import aims_of
 from analysis.results.results import Results
 
 FACTORS = tuple(float(2.0**power) for power in np.arange(-3, 3.01, 0.25))
@@ -64,6 +65,10 @@ def _method(study: Study, entrant: str) -> dict[str, Any]:
 def _cells(study: Study) -> list[dict[str, Any]]:
     """Return one entry per ruleset, workload and entrant: its scores by price, a median curve and the command."""
     out, labels = [], study.results.runs.set_index("run_id")
+    frozen = study.targets.set_index("workload", drop=False)
+    aims = {
+        name: aims_of(frozen.loc[name].to_dict(), runs, study.curves) for name, runs in study.scored.groupby("workload")
+    }
     for (ruleset, workload, name), runs in study.scored.groupby(["ruleset", "workload", "entrant"], sort=False):
         first = runs["price"].iloc[0]
         ours = runs[runs["price"] == first]
@@ -77,7 +82,7 @@ def _cells(study: Study) -> list[dict[str, Any]]:
                 "missed": int(ours["missed"].sum()),
                 "targets": study.protocol.count * len(ours),
                 "diverged": int(ours["diverged"].sum()),
-                **_curve([study.curves[run] for run in ours["run_id"]]),
+                **_curve([(study.curves[run], aims[workload][seed]) for run, seed in _pairs(ours)]),
                 "command": command(
                     study.results,
                     study.protocol.workloads[str(workload)],
@@ -91,13 +96,17 @@ def _cells(study: Study) -> list[dict[str, Any]]:
     return out
 
 
-def _curve(curves: list[Curve]) -> dict[str, Any]:
-    """Return the median loss over the seeds by gradients; runs that ended early end the curve early."""
-    length = min(len(curve.losses) for curve in curves)
-    losses = np.stack([curve.losses[:length] for curve in curves])
+def _pairs(runs: pd.DataFrame) -> Iterable[tuple[str, int]]:
+    return zip(runs["run_id"], runs["seed"], strict=True)
+
+
+def _curve(runs: list[tuple[Curve, tuple[float, float]]]) -> dict[str, Any]:
+    """Return the median over the seeds of (F − F_ref)/(F_0 − F_ref) by gradients, up to the first end of a run."""
+    length = min(len(curve.losses) for curve, _ in runs)
+    parts = np.stack([(curve.losses[:length] - end) / (start - end) for curve, (start, end) in runs])
     with np.errstate(invalid="ignore"):
-        median = np.median(losses, axis=0)
-    return {"x": _rounded(curves[0].gradients[:length]), "y": _rounded(median)}
+        median = np.median(parts, axis=0)
+    return {"x": _rounded(runs[0][0].gradients[:length]), "y": _rounded(median)}
 
 
 def command(

@@ -5,6 +5,7 @@ import math
 import pytest
 
 from bench.base.registry import algorithms, compressors, datasets, models, networks, topologies
+from hearsay_site.board import on_the_board, standings
 from hearsay_site.curves import compute, config_of, stored
 from hearsay_site.pages import generated
 from hearsay_site.plot import plot
@@ -53,6 +54,23 @@ def test_commands_and_interface_have_their_docstrings(pages):
     assert "### Algorithm\n" in interface
     assert "### topology\n" in interface
     assert "Parameters with a default are options, `topology.NAME`." in interface
+
+
+def test_the_row_of_the_board_is_shown_if_there_are_results(tmp_path):
+    assert standings(tmp_path) == {}
+    assert list(on_the_board([])) == []
+    lines = ["ruleset,price,method,tier,score,low,high", "tuned,gradients,dsgd,2.0,-0.25,-0.5,0.1"]
+    lines += [
+        "tuned,latency,dsgd,2.0,0.5,,",
+        "tuned,gradients,pooled_dsgd,,2,1.5,2.5",
+        "tuned,gradients,stranger,1.0,9,8,10",
+    ]
+    (tmp_path / "standings.csv").write_text("\n".join(lines), encoding="utf-8")
+    found = standings(tmp_path)
+    assert set(found) == {"dsgd"}
+    _, table, _ = on_the_board(found["dsgd"])
+    assert "| `dsgd` | tuned | 2 | −0.25 (−0.50 … 0.10) | 0.50 |  |" in table
+    assert "| `pooled_dsgd` | tuned | not ranked | 2.00 (1.50 … 2.50) |  |  |" in table
 
 
 def test_every_method_has_a_curve():

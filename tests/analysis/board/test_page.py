@@ -67,6 +67,7 @@ def test_the_page_has_every_cell_with_its_command(study):
     cell = next(one for one in found["cells"] if (one["method"], one["workload"]) == ("dadam", "T1"))
     assert {"algo=dadam", "algo.eta=1", "dataset=a9a", "seed=100,101,102,103,104"} <= set(cell["command"].split())
     assert len(cell["x"]) == len(cell["y"]) == 12
+    assert (cell["y"][0], cell["y"][1]) == (1, 0.5)  # from the start, the first step halves the distance
     assert not found["methods"]["dsgt"]["ranked"]
     assert "http" not in re.sub(r"http://www\.w3\.org/2000/svg|http-equiv", "", text)
 
@@ -75,10 +76,23 @@ USE = """
 const one = (id) => document.getElementById(id);
 const names = () => [...document.querySelectorAll("#standings tbody tr")].map((row) => row.cells[1].textContent);
 const pick = (id, value) => { one(id).value = value; one(id).dispatchEvent(new Event("change")); };
-const seen = { all: names(), scores: document.querySelectorAll("#standings .cell").length };
+const first = [...one("standings").tHead.rows[0].cells].map((cell) => cell.textContent);
+const seen = { first, glances: document.querySelectorAll("#standings td svg").length, all: names() };
+seen.scores = document.querySelectorAll("#standings .cell").length;
 pick("provenance", "reconstructed");
 seen.reconstructed = names();
 pick("provenance", "all");
+pick("needs", "nothing");
+seen.needy = names();
+pick("needs", "all");
+pick("family", one("family").options[1].value);
+seen.family = names();
+pick("family", "all");
+pick("ruleset", "dev");
+pick("price", "latency");
+pick("stratum", "T");
+seen.changed = [names().length, [...document.querySelectorAll("#standings .cell")].map((cell) => cell.textContent)];
+for (const [id, value] of [["ruleset", "tuned"], ["price", "gradients"], ["stratum", "all"]]) pick(id, value);
 document.querySelector("#standings .cell").click();
 seen.open = one("details").open;
 seen.commands = document.querySelectorAll("#details pre").length;
@@ -93,7 +107,12 @@ def test_filters_and_cells_in_a_browser(study, tmp_path):
     (tmp_path / "board.html").write_text(page(study))
     seen, complaints = browser.look(tmp_path / "board.html", USE, tmp_path / "browser")
     assert complaints == []
-    assert len(seen["all"]) == 3
+    assert len(seen["all"]) == seen["glances"] == 3
+    assert "price of not tuning" in seen["first"]
+    assert len(seen["needy"]) == 3
+    assert len(seen["family"]) == 1
+    assert seen["changed"][0] == 3
+    assert all(seen["changed"][1])
     assert seen["scores"] == 3 + 3 + 1  # tuned, development, native
     assert [name[-1] for name in seen["reconstructed"]] == ["†"]
     assert seen["open"]
@@ -151,7 +170,7 @@ def test_unreadable_runs_and_mixed_software_are_reported(study, tmp_path, monkey
         printed = capsys.readouterr().out
         assert "dsgd-lost" in printed
         assert "torch" in printed
-    for name in ("board.md", "board.html"):
+    for name in ("results/board.md", "board.html"):
         text = (tmp_path / name).read_text()
         assert "dsgd-lost" in text
         assert "torch" in text

@@ -13,6 +13,7 @@ from bench.config.names import CONF
 from bench.config.reference import described
 from bench.method import Algorithm, Properties
 from bench.methods import ALL, NODE, checked_properties, example
+from hearsay_site.board import on_the_board, standings
 from hearsay_site.curves import stored, words
 from hearsay_site.plot import plot
 from hearsay_site.rules import UnknownSymbol, markdown, statements
@@ -26,10 +27,11 @@ def pages() -> Iterator[tuple[str, str]]:
     """Yield the table of all methods, and the page of each."""
     found = {name: algorithms[name].declare_for({}) for name in algorithms}
     yield "catalog/methods.md", "\n\n".join(index(found))
-    curves = stored()
+    curves, ranked = stored(), standings()
     for name, properties in found.items():
         parts = [*head(algorithms[name], properties), *rule(algorithms[name], properties), *glance(properties)]
-        parts += [*options(algorithms[name]), *behavior(name, curves), *citation(properties), *source(name)]
+        parts += [*options(algorithms[name]), *behavior(name, curves), *on_the_board(ranked.get(name, []))]
+        parts += [*citation(properties), *source(name)]
         yield f"catalog/methods/{name}.md", "\n\n".join(parts) + "\n"
 
 
