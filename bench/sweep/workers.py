@@ -235,10 +235,11 @@ class Executor:
 
     def _interrupt(self, begun: Sequence[Run]) -> None:
         for folder in begun:
-            if not folder.lock.lost and not folder.final:
-                folder.interrupt()
-                if len(begun) == 1:
-                    self.tracker.end(folder.path)
+            with suppress(OSError):  # on a full disk, the state stays running, without a lock
+                if not folder.lock.lost and not folder.final:
+                    folder.interrupt()
+                    if len(begun) == 1:
+                        self.tracker.end(folder.path)
 
     def _end(self, folder: Run, state: str, text: str, summary: Row, error: str | None = None) -> None:
         self.fates[folder.path.name] = RunResult(state, error, {**summary, "state": state})
