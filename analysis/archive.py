@@ -8,6 +8,7 @@ provides it; the command names runs whose results differ between sources.
 Examples:
   python analysis/archive.py results archive
   python analysis/archive.py results other_results archive
+  python analysis/archive.py results small --metrics node_loss,suboptimality
 """
 
 import argparse
@@ -25,6 +26,7 @@ if __name__ == "__main__":
 from analysis.results.archive import check_target, write_archive
 from analysis.results.duplicates import contradicting, together
 from analysis.results.errors import in_sentences
+from analysis.results.fewer import with_metrics
 from analysis.results.warnings import unreadable
 from analysis.results.wording import many
 from bench.store.record import FINAL
@@ -39,6 +41,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     sources = "results folders, archives, or wandb:ENTITY/PROJECT"
     parser.add_argument("results", nargs="+", metavar="SOURCE", help=sources)
     parser.add_argument("archive", type=Path, metavar="ARCHIVE", help="folder to write the archive to")
+    about = "keep these metrics and the counts only, such as node_loss,suboptimality (default: all)"
+    parser.add_argument("--metrics", metavar="NAME,…", help=about)
     arguments = parser.parse_args(argv)
     check_target(arguments.archive)
     parts = [read(one) for one in arguments.results]
@@ -58,7 +62,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     bare = bare[~bare.isin(results.rows["run_id"])]
     if len(bare):
         say(f"Not packing {many(len(bare), 'run')} without evaluations: {_some([*bare])}.")
-    write_archive(results, arguments.archive)
+    write_archive(
+        with_metrics(results, arguments.metrics.split(",")) if arguments.metrics else results, arguments.archive
+    )
     size = sum(path.stat().st_size for path in arguments.archive.iterdir() if path.is_file())
     say(
         f"{many(len(results.runs) - len(unended) - len(bare), 'run')}, {size / 1e6:.1f} MB: {arguments.archive}",

@@ -79,7 +79,9 @@ def curves(results: Results, table: pd.DataFrame) -> dict[str, Curve]:
             for name in ("gradients", "rounds", "bytes", LOSS, "train_loss", "suboptimality")
             if name in results.rows
         }
-        least = taken["train_loss"][0] - taken["suboptimality"][0] if "suboptimality" in taken else np.nan
+        # nodes start at one point, so that both losses are f there; small archives lack the first one
+        start = taken.get("train_loss", taken[LOSS])[0]
+        least = start - taken["suboptimality"][0] if "suboptimality" in taken else np.nan
         out[run] = Curve(
             taken["gradients"] / (nodes * batch), taken["rounds"], taken["bytes"] / nodes, taken[LOSS], float(least)
         )
