@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
+from analysis.drawing.bands import IN_LEGENDS, bands
 from analysis.drawing.files import render
 from analysis.drawing.lines import draw_against_setting
 from analysis.drawing.panels import DIVERGING, MARKS, NOTES, Picture, has, legend, legend_entry, panels, tidy
@@ -184,6 +185,14 @@ def test_ticks_of_a_short_logarithmic_axis_do_not_crowd(low, high):
     ticks = [tick for tick in axes[0, 0].get_yticks() if low <= tick <= high]
     assert 2 <= len(ticks) <= 6
     assert not any("times" in label.get_text() for label in axes[0, 0].get_yticklabels(which="both"))
+
+
+@pytest.mark.parametrize(("kind", "seeds"), [("range", 3), ("std", 3), ("none", 3), ("range", 2)])
+def test_a_legend_says_what_bands_mean_if_there_are_any(kind, seeds):
+    with bands(kind):
+        figure = draw("compare", made([{"algo": "dsgt", "end": 0.1, "seed": seed} for seed in range(seeds)])).figure
+    expected = [IN_LEGENDS[kind]] if kind in IN_LEGENDS and seeds == 3 else []
+    assert [text.get_text() for text in figure.legends[0].texts][1:] == expected
 
 
 def test_a_panel_of_zeros_leaves_the_axis_that_it_shares_its_numbers():
