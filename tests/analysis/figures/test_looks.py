@@ -187,11 +187,11 @@ def test_ticks_of_a_short_logarithmic_axis_do_not_crowd(low, high):
     assert not any("times" in label.get_text() for label in axes[0, 0].get_yticklabels(which="both"))
 
 
-@pytest.mark.parametrize(("kind", "seeds"), [("range", 3), ("std", 3), ("none", 3), ("range", 2)])
+@pytest.mark.parametrize(("kind", "seeds"), [("range", 3), ("std", 3), ("none", 3), ("ci", 3), ("range", 2)])
 def test_a_legend_says_what_bands_mean_if_there_are_any(kind, seeds):
     with bands(kind):
         figure = draw("compare", made([{"algo": "dsgt", "end": 0.1, "seed": seed} for seed in range(seeds)])).figure
-    expected = [IN_LEGENDS[kind]] if kind in IN_LEGENDS and seeds == 3 else []
+    expected = [IN_LEGENDS[kind]] if kind in ("range", "std") and seeds == 3 else []
     assert [text.get_text() for text in figure.legends[0].texts][1:] == expected
 
 
