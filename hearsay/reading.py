@@ -105,6 +105,8 @@ def table(
         name: The name of the table, such as ``"final"``, ``"robustness"`` or ``"methods"``.
         runs: A table of ``sweep`` or ``load``, or anything that ``load`` accepts.
         formatted: Return the cells as a paper prints them, with rounded numbers and intervals, instead of numbers.
+            The table of numbers has a column for each setting and each end of an interval, so select some with
+            ``columns`` before you print it.
         **options: Options of ``make_figures.py``: ``metric``, ``reference``, ``over``, ``columns``, ``tune_by``,
             ``network``.
 
@@ -116,6 +118,7 @@ def table(
 
     Example:
         >>> table("final", runs, formatted=True)
+        >>> table("final", runs, columns=["algo", "topology", "eta", "test_accuracy"])
     """
     if name not in table_makers():
         raise UserError(no_such("table", name, table_makers()))
@@ -124,10 +127,10 @@ def table(
     with sentences(f"The table {name} cannot be made"):
         results, request = _requested(runs, uses, options)
         made = maker.table(results, request)
-        if unknown := [column for column in request.columns if column not in made.shown]:
-            raise UserError(no_such("column", unknown[0], map(str, made.shown)))
-    out = made.shown[list(request.columns or made.shown)] if formatted else made.data
-    out = out.reset_index(drop=True)
+        whole = made.shown if formatted else made.data
+        if unknown := [column for column in request.columns if column not in whole]:
+            raise UserError(no_such("column", unknown[0], map(str, whole)))
+    out = whole[list(request.columns or whole)].reset_index(drop=True)
     out.attrs = {"title": made.title or maker.title, "notes": made.notes}
     return out
 

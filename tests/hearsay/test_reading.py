@@ -66,6 +66,8 @@ def test_runs_of_two_folders_are_drawn_together(runs, place, archive):
 def test_table_returns_numbers_or_cells(runs):
     numbers = hearsay.table("final", runs)
     cells = hearsay.table("final", runs, formatted=True, columns=["method", "η"])
+    some = hearsay.table("final", runs, columns=["algo", "test_accuracy"])
+    assert some.equals(numbers[["algo", "test_accuracy"]])
     assert len(numbers) == len(cells) == 4
     assert numbers["test_loss"].dtype.kind == "f"
     assert list(cells.columns) == ["method", "η"]
