@@ -1,12 +1,12 @@
 """Plug-ins from files, notebook cells and scripts.
 
 The processes that compute runs import a plug-in by the name of its module, and its file is part of the fingerprint of
-a run. A class in a notebook cell has no module. Its source is therefore written to a file below the results folder.
+a run. A class in a notebook cell has no module. Its source is therefore written to a file below the results folder,
+from which ``bench.base.cells`` imports it.
 """
 
 from __future__ import annotations
 
-import hashlib
 import importlib
 import os
 import re
@@ -16,17 +16,14 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from bench.base import imported, registry
+from bench.base import cells as modules
+from bench.base import errors, imported, registry
 from bench.base.errors import UserError, place
 from bench.base.registry import MODULES, Registry, discover
 from bench.store.files import write_text
-from bench.store.regular import make_folder
+from bench.store.regular import content_of, is_regular, make_folder
 from hearsay import cells
 
-CELLS = "cells"
-"""The folder of the results folder with the modules made of notebook cells."""
-SHORT = 8
-"""Digits of the hash in the name of such a module."""
 FILE = "Write it to a file and call hearsay.plugin('mine.py')."
 Item = tuple[Registry[Any], str]
 """A registered name."""
@@ -62,7 +59,12 @@ def plugin(path: str | Path) -> ModuleType:
     module = ".".join(Path(imported.name(file)).with_suffix("").parts).removesuffix(".__init__")
     if not all(map(str.isidentifier, module.split("."))):
         raise UserError(f"'{path}' cannot be imported: '{module}' is not the name of a module. Rename the file.")
-    return _load(module, imported.above(file), file)
+    folder = str(imported.above(file))
+    if folder not in sys.path:
+        sys.path.append(folder)
+    made = _load(module, file)
+    _environment("PYTHONPATH", folder, os.pathsep)
+    return made
 
 
 def register_cells(results: Path, words: Sequence[str]) -> None:
@@ -93,7 +95,7 @@ def register_cells(results: Path, words: Sequence[str]) -> None:
         items = [item for root in group if root in roots for item in roots[root]]
         if any(one.file(name) is None for one, name in items):
             try:
-                _publish(group, items, results / CELLS)
+                _publish(group, items, results / modules.FOLDER)
             except UserError:
                 if any(_used(item, words) for item in items):
                     raise
@@ -123,12 +125,8 @@ def _groups(needed: dict[cells.Statement, list[cells.Statement]]) -> list[list[c
 def _publish(group: list[cells.Statement], items: list[Item], folder: Path) -> None:
     """Write the statements to a module, and import it in place of earlier versions."""
     text = '"""Made from the cells of a notebook."""\n\n' + "\n\n".join(each.text for each in group) + "\n"
-    name = re.sub(r"\W", "_", items[0][1])
-    module = f"cell_{name}_{hashlib.sha256(text.encode()).hexdigest()[:SHORT]}"
-    file = folder.resolve() / f"{module}.py"
-    if not file.is_file():
-        make_folder(folder, parents=True)
-        write_text(file, text)
+    module = modules.name_of(items[0][1], text)
+    file = _written(folder, module, text)
     for old, theirs in _published.items():
         if not theirs.isdisjoint(items):
             _environment(MODULES, old, remove=True)
@@ -136,21 +134,40 @@ def _publish(group: list[cells.Statement], items: list[Item], folder: Path) -> N
     sys.modules.pop(module, None)
     _forget()
     try:
-        _load(module, folder.resolve(), file)
+        _load(module, file)
     except UserError as error:
         kinds = ", ".join(f"{one.kind} '{each}'" for one, each in items)
         raise UserError(f"Other processes cannot import the {kinds} of this notebook. {error} {FILE}") from error
 
 
-def _load(module: str, folder: Path, file: Path) -> ModuleType:
+def _written(folder: Path, module: str, text: str) -> Path:
+    """Return the file of a module below the results folder, and write it unless it has this text."""
+    try:
+        place = make_folder(folder, parents=True).resolve()
+        file = place / f"{module}.py"
+        others = [each.name for each in folder.iterdir() if not each.name.startswith((".", "cell_", "__pycache__"))]
+        if others:
+            raise UserError(
+                f"{folder / min(others)} is not a module made of notebook cells, and {folder} must not contain other "
+                "files. Delete it, or type another results folder."
+            )
+        if os.pathsep in str(place):
+            raise UserError(f"The folder of a module made of cells must not contain '{os.pathsep}', got {place}.")
+        if not os.path.lexists(file) or not is_regular(file) or content_of(file) != text.encode():
+            write_text(file, text)
+    except OSError as error:
+        raise UserError(errors.machine(error) or errors.unwritable(folder, error)) from error
+    _environment(modules.FOLDERS, str(place), os.pathsep)
+    return file
+
+
+def _load(module: str, file: Path) -> ModuleType:
     discover()  # the names of the suite come first
     if (known := sys.modules.get(module)) is not None:
         if Path(str(known.__file__)).resolve() != file:
             raise UserError(f"Another module is called '{module}' ({known.__file__}). Rename {file}.")
         if imported.name(file) in imported.changed():
             raise UserError(f"{file} was edited after its import. Restart Python, or the kernel of the notebook.")
-    if str(folder) not in sys.path:
-        sys.path.append(str(folder))
     importlib.invalidate_caches()
     _importing.append(module)
     try:
@@ -164,7 +181,6 @@ def _load(module: str, folder: Path, file: Path) -> ModuleType:
         _importing.pop()
     imported.digest(file)
     _environment(MODULES, module)
-    _environment("PYTHONPATH", str(folder), os.pathsep)
     return made
 
 
