@@ -11,7 +11,9 @@ import importlib
 import os
 import re
 import sys
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -22,15 +24,26 @@ from bench.base.errors import UserError, place
 from bench.base.registry import MODULES, Registry, discover
 from bench.store.files import write_text
 from bench.store.regular import content_of, is_regular, make_folder
-from hearsay import cells
+from hearsay import cells, values
 
 FILE = "Write it to a file and call hearsay.plugin('mine.py')."
 Item = tuple[Registry[Any], str]
 """A registered name."""
+
+
+@dataclass
+class Published:
+    """A module made of cells: its file, the names that it registers, and its values right after its import."""
+
+    file: Path
+    items: set[Item]
+    values: dict[str, Any]
+
+
 _importing: list[str] = []
 """The plug-ins that are being imported."""
-_published: dict[str, set[Item]] = {}
-"""The modules made of cells, with the names that each registers."""
+_published: dict[str, Published] = {}
+"""The modules made of cells that register names at present."""
 
 
 def plugin(path: str | Path) -> ModuleType:
@@ -93,12 +106,12 @@ def register_cells(results: Path, words: Sequence[str]) -> None:
                 raise UserError(f"The source of the {one.kind} '{name}' is not available to other processes. {FILE}")
     for group in _groups({root: cells.with_needed(root, past) for root in roots}):
         items = [item for root in group if root in roots for item in roots[root]]
-        if any(one.file(name) is None for one, name in items):
-            try:
-                _publish(group, items, results / modules.FOLDER)
-            except UserError:
-                if any(_used(item, words) for item in items):
-                    raise
+        try:
+            made = _publish(group, items, results / modules.FOLDER, _names(group, roots))
+            values.check_equal(_published[made].values, vars(sys.modules[made]), vars(sys.modules["__main__"]))
+        except UserError:
+            if any(_used(item, words) for item in items):
+                raise
 
 
 def _used(item: Item, words: Sequence[str]) -> bool:
@@ -122,22 +135,34 @@ def _groups(needed: dict[cells.Statement, list[cells.Statement]]) -> list[list[c
     return groups
 
 
-def _publish(group: list[cells.Statement], items: list[Item], folder: Path) -> None:
-    """Write the statements to a module, and import it in place of earlier versions."""
+def _names(group: Iterable[cells.Statement], roots: Iterable[cells.Statement]) -> set[str]:
+    """Return the names that the statements of a module use or register, without names of several registered classes."""
+    bound = Counter(name for root in roots for name in root.binds)
+    own = {name for each in group if each in roots for name in each.binds}
+    return {name for name in own.union(*(each.reads for each in group)) if bound[name] < 2}
+
+
+def _publish(group: list[cells.Statement], items: list[Item], folder: Path, names: set[str]) -> str:
+    """Write the statements to a module, import it in place of earlier versions, and return its name."""
     text = '"""Made from the cells of a notebook."""\n\n' + "\n\n".join(each.text for each in group) + "\n"
     module = modules.name_of(items[0][1], text)
+    if known := _published.get(module):
+        _written(known.file.parent, module, text)  # somebody may have deleted or edited it
+        if known.items == {*items} and all(one.file(name) for one, name in items):
+            return module
     file = _written(folder, module, text)
-    for old, theirs in _published.items():
-        if not theirs.isdisjoint(items):
-            _environment(MODULES, old, remove=True)
-    _published[module] = {*items}
+    for old in [old for old, other in _published.items() if not other.items.isdisjoint(items)]:
+        _environment(MODULES, old, remove=True)
+        del _published[old]
     sys.modules.pop(module, None)
     _forget()
     try:
-        _load(module, file)
+        made = _load(module, file)
     except UserError as error:
         kinds = ", ".join(f"{one.kind} '{each}'" for one, each in items)
         raise UserError(f"Other processes cannot import the {kinds} of this notebook. {error} {FILE}") from error
+    _published[module] = Published(file, {*items}, values.described(names, vars(made)))
+    return module
 
 
 def _written(folder: Path, module: str, text: str) -> Path:

@@ -96,3 +96,80 @@ def test_rejects_a_link_as_folder(notebook):
     with pytest.raises(UserError, match="results/cells"):
         notebook.sweep()
     assert list((notebook.folder / "elsewhere").iterdir()) == []
+
+
+def test_a_changed_value_is_used(notebook):
+    assert notebook.sweep() == 1.0
+    notebook.run("FACTOR = 0.5")
+    assert notebook.sweep("other") == 0.5
+    notebook.run("FACTOR = 1.0")
+    assert notebook.sweep() == 1.0
+
+
+def test_an_unchanged_module_is_imported_once(notebook):
+    notebook.sweep()
+    first = registry["mine"]
+    notebook.run("unused = 1")
+    notebook.sweep("other")
+    assert registry["mine"] is first
+
+
+def test_a_deleted_module_is_written_again(notebook):
+    notebook.sweep()
+    (file,) = (notebook.folder / "results/cells").iterdir()
+    file.unlink()
+    notebook.sweep("other")
+    assert file.is_file()
+
+
+@pytest.mark.parametrize(
+    ("cell", "name", "typed", "then"),
+    [
+        ("GAIN['a'] = 5.0", "GAIN", "GAIN = {'a': 5.0}", 5.0),
+        ("GAIN['a'] = 5.0\n" + METHOD, "GAIN", "GAIN = {'a': 5.0}", 5.0),
+        ("1 / 0\nFACTOR = 0.0", "FACTOR", "FACTOR = 1.0", 1.0),
+        ("Mine.step = lambda self: 0.0", "Mine", METHOD, 1.0),
+        ("1 / 0\n" + METHOD.replace("return", "return 2 *"), None, METHOD, 1.0),
+    ],
+)
+@pytest.mark.parametrize("before", [False, True])
+def test_rejects_a_value_that_the_runs_would_not_use(notebook, before, cell, name, typed, then):
+    if before:
+        notebook.sweep()
+    notebook.run(cell)
+    if name:
+        with pytest.raises(UserError, match=name) as error:
+            notebook.sweep("other")
+        assert name == "Mine" or typed in str(error.value)
+        notebook.run(typed)
+    assert notebook.sweep("other") == then
+
+
+def test_rejects_a_function_of_a_failed_cell(notebook):
+    notebook.run("def double(x):\n    return 2 * x", METHOD.replace("FACTOR", "double(FACTOR)"))
+    assert notebook.sweep() == 2.0
+    notebook.run("1 / 0\ndef double(x):\n    return 3 * x")
+    with pytest.raises(UserError, match="double"):
+        notebook.sweep()
+
+
+def test_rejects_an_attribute_that_the_class_has_from_an_earlier_value(notebook):
+    notebook.run(
+        "N = 3", "@registry.register('mine')\nclass Mine:\n    n = N\n    def step(self):\n        return self.n"
+    )
+    assert notebook.sweep() == 3
+    notebook.run("N = 4")
+    with pytest.raises(UserError, match="Mine"):
+        notebook.sweep()
+
+
+def test_two_methods_may_have_classes_of_one_name(notebook):
+    notebook.run(METHOD.replace("'mine'", "'other'").replace("return", "return 2 *"))
+    plugins.register_cells(notebook.folder / "results", ["algo=mine,other"])
+    assert (registry["mine"]().step(), registry["other"]().step()) == (1.0, 2.0)
+
+
+def test_values_that_the_module_changes_itself_are_no_difference(notebook):
+    notebook.run("seen = []", METHOD.replace("return", "seen.append(1); return"))
+    assert notebook.sweep() == 1.0
+    assert notebook.sweep() == 1.0
