@@ -7,18 +7,18 @@ import hashlib
 import inspect
 from collections.abc import Iterable, Mapping
 from dataclasses import is_dataclass
-from types import CodeType, FunctionType, SimpleNamespace
+from types import FunctionType, SimpleNamespace
 from typing import Any
 
 import numpy as np
 import torch
 
 from bench.base.errors import UserError
+from hearsay import cells
 
+FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 SHOWN = 60
 """The longest value of an error message, in characters."""
-CODE = ("co_code", "co_names", "co_varnames", "co_freevars", "co_consts")
-"""Attributes that make two functions the same, wherever they are defined."""
 
 
 def described(names: Iterable[str], values: Mapping[str, Any]) -> dict[str, Any]:
@@ -91,8 +91,6 @@ def _description(value: Any, home: str) -> Any:
             return kind, sorted(pairs, key=repr)
         case set() | frozenset():
             return kind, sorted((_description(each, home) for each in value), key=repr)
-        case CodeType():
-            return [_description(getattr(value, name), home) for name in CODE]
         case FunctionType() | type():
             return _definition(value, home)
         case property() | staticmethod() | classmethod():
@@ -105,14 +103,28 @@ def _description(value: Any, home: str) -> Any:
 
 
 def _definition(value: FunctionType | type, home: str) -> Any:
-    """Return the code of a function, or the functions and plain attributes of a class; of others only their name."""
+    """Return the source of a function, or the functions and plain attributes of a class; of others only their name."""
     if value.__module__ != home:
         return value.__module__, value.__qualname__
     if isinstance(value, type):
         own = {name: each for name, each in vars(value).items() if not _is_of_python(name, each)}
         return value.__qualname__, [base.__qualname__ for base in value.__mro__], _description(own, home)
     inner = inspect.unwrap(value)
-    return [_description(getattr(inner, name, None), home) for name in ("__code__", "__defaults__", "__kwdefaults__")]
+    defaults = [_description(getattr(inner, name, None), home) for name in ("__defaults__", "__kwdefaults__")]
+    return _source(inner), defaults
+
+
+def _source(function: Any) -> list[str]:
+    """Return the syntax tree of a function; empty if it has no source.
+
+    Bytecode would not do: it depends on the imports that are compiled together with a function.
+    """
+    code = getattr(function, "__code__", None)
+    if code is None or not (text := cells.source_of(code.co_filename)):
+        return []
+    nodes = (node for node in ast.walk(ast.parse(text)) if isinstance(node, FUNCTIONS))
+    here = (node for node in nodes if getattr(node, "name", "<lambda>") == code.co_name)
+    return [ast.dump(node) for node in here if cells.first_line(node) == code.co_firstlineno]
 
 
 def _is_of_python(name: str, value: Any) -> bool:

@@ -1,5 +1,6 @@
 """Values of a notebook and of its module: equal ones, and different ones of each type."""
 
+import linecache
 from collections import OrderedDict
 from dataclasses import dataclass
 from types import SimpleNamespace
@@ -23,8 +24,10 @@ def check(notebook, module):
 
 
 def defined(text, home):
-    values = {"__name__": home}
-    exec(text, values)
+    """Execute a statement as a part of a cell, with its source."""
+    values, file = {"__name__": home}, f"<{home} {text}>"
+    linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
+    exec(compile(text, file, "exec"), values)
     return values["x"]
 
 
@@ -57,12 +60,13 @@ def test_different_values_are_rejected_and_equal_ones_are_not(one, other):
         ("def x(a, b=1):\n    return lambda: a + 2", "def x(a, b=2):\n    return lambda: a + 2"),
         ("def x(a):\n    return lambda: a + 2", "def x(a):\n    return lambda: a + 3"),
         ("class x:\n    @property\n    def f(self): return 1", "class x:\n    @property\n    def f(self): return 2"),
+        ("def x(a):\n    return math.exp(a + 1)", "def x(a):\n    return math.exp(a - 1)"),
         ("class x(list): a = 1", "class x(dict): a = 1"),
         ("class x:\n    def __call__(self): return 1", "class x:\n    def __call__(self): return 2"),
     ],
 )
-def test_definitions_are_compared_by_their_code(one, other):
-    check(defined(one, "__main__"), defined("\n\n" + one, "cell"))
+def test_definitions_are_compared_by_their_source(one, other):
+    check(defined(one, "__main__"), defined("import math\n\n" + one, "cell"))
     with pytest.raises(UserError, match="x"):
         check(defined(one, "__main__"), defined(other, "cell"))
 
