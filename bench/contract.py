@@ -1,8 +1,9 @@
 """Check that methods and compressors have the properties they declare.
 
 Prints PASS, FAIL (with the reason) or SKIP (the property is not declared) for
-each check. The exit code is 1 if a check fails. Without names, checks
-everything that is registered, plug-ins included.
+each check. If the code raises an error, prints its line and runs no other
+check. The exit code is 1 if a check fails. Without names, checks everything
+that is registered, plug-ins included.
 
 Examples:
   python bench/contract.py dnasa
@@ -25,6 +26,7 @@ if __name__ == "__main__":
 
     begin()
 
+from bench.base.authors import blamed
 from bench.base.errors import UserError
 from bench.base.registry import algorithms, compressors, no_such, say_broken_plugins
 from bench.config.choices import REGISTRIES
@@ -32,7 +34,7 @@ from bench.config.compose import options_typed
 from bench.config.run_config import choice
 from bench.contracts import compressors as of_compressors
 from bench.contracts import methods as of_methods
-from bench.contracts.fixtures import with_options
+from bench.contracts.fixtures import Malformed, with_options
 from bench.contracts.literal import literal, load
 from bench.contracts.methods import SKIP, CheckFailed
 from bench.terminal.command import command, say
@@ -77,16 +79,18 @@ def main(argv: Sequence[str] | None = None) -> int:
     ]
     failed = 0
     for checks, name, cls in todo:
-        results = [_result(cls, check) for check in checks]
-        counts = Counter(result for result, _, _ in results)
+        results = _results(cls, checks)
+        counts, left = Counter(result for result, _, _ in results), len(checks) - len(results)
         failed += counts[FAIL]
         summary = f"{name:18} {counts[PASS]} passed, {counts[SKIP]} skipped, {counts[FAIL]} failed"
-        print(name if names else summary)
-        for result, description, reason in results:
+        print(name if names else summary + f", {left} not run" * bool(left))
+        for result, description, reasons in results:
             if names or result == FAIL:
                 say(f"  {result:6}{description}", sys.stdout, indent=8)
-            if reason:
+            for reason in reasons:
                 say(f"{'':8}{reason}", sys.stdout, indent=8)
+        if left and names:
+            say(f"  The other {left} of {len(checks)} checks were not run: correct this first.", sys.stdout, indent=2)
     return 1 if failed else 0
 
 
@@ -106,13 +110,25 @@ def _chosen(group: str, names: Sequence[str], settings: Sequence[str]) -> Iterat
         yield " ".join([name, *words]), cls
 
 
-def _result(cls: Any, check: Callable[[Any], str | None]) -> tuple[str, str, str]:
-    """Return PASS, SKIP or FAIL, the description of the check, and the reason if it failed."""
-    description = " ".join((check.__doc__ or check.__name__).split())
-    try:
-        return check(cls) or PASS, description, ""
-    except Exception as error:  # a plug-in may raise anything
-        return FAIL, description, str(error) if isinstance(error, CheckFailed) else f"{type(error).__name__}: {error}"
+def _results(cls: Any, checks: Checks) -> list[tuple[str, str, list[str]]]:
+    """Return PASS, SKIP or FAIL of each check, its description, and the reasons if it failed.
+
+    The checks end with the first one in which the code raises an error or a state cannot be read: in all others, the
+    same would happen.
+    """
+    results: list[tuple[str, str, list[str]]] = []
+    for check in checks:
+        description = " ".join((check.__doc__ or check.__name__).split())
+        try:
+            results.append((check(cls) or PASS, description, []))
+        except CheckFailed as error:
+            results.append((FAIL, description, [str(error)]))
+            if isinstance(error, Malformed):
+                break
+        except Exception as error:  # a plug-in may raise anything
+            results.append((FAIL, description, [f"{type(error).__name__}: {error}", *blamed(error, cls)]))
+            break
+    return results
 
 
 if __name__ == "__main__":

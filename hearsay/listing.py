@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from bench import methods
-from bench.base.errors import UserError, closest
+from bench.base.errors import UserError, closest, closest_or_own
 from bench.base.registry import say_broken_plugins
 from bench.build.network import mixing_of
 from bench.clock import load_network
@@ -142,7 +142,7 @@ def show_one(words: Sequence[str]) -> None:
     if not found:
         known = [each for kind in chosen for each in kind.names()]
         where = chosen[0].word if len(chosen) == 1 else "hearsay list"
-        raise UserError(f"'{name}' is not in {where}.{closest(name, known if len(chosen) == 1 else set(known))}")
+        raise UserError(f"'{name}' is not in {where}.{closest_or_own(name, set(known))}")
     for place, kind in enumerate(found):
         print("\n" * bool(place) + "\n".join(page(kind, name)))
 

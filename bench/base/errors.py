@@ -12,6 +12,7 @@ from pathlib import Path
 
 CLOSE = 0.7
 """The similarity above which one word counts as a typo of another: eta is no typo of stale."""
+OWN = "If it is your own, type export HEARSAY_PLUGINS=mine for mine.py; in Python, call hearsay.plugin('mine.py')."
 SHOWN = 600
 """Characters of an error that a terminal shows; the log has all of them."""
 SHORTAGES = {
@@ -65,11 +66,16 @@ def nearest(name: object, known: Iterable[str]) -> str | None:
 
 
 def closest(name: object, known: Iterable[str], meant: Sequence[str] | None = None) -> str:
-    """Return the end of an error message: suggestions (default: the nearest known name), then all known names."""
+    """Return the end of an error message: suggestions (default: the nearest known name), else all known names."""
     known = sorted(known)
     near = [one for one in [nearest(name, known)] if one is not None] if meant is None else meant
-    hint = f" Did you mean {' or '.join(map(repr, near))}?" if near else ""
-    return f"{hint} Known: {', '.join(known) or 'none'}."
+    return f" Did you mean {' or '.join(map(repr, near))}?" if near else f" Known: {', '.join(known) or 'none'}."
+
+
+def closest_or_own(name: str, known: Iterable[str], built_in: bool = False) -> str:
+    """Return a similar name, or all known names and, unless they are built in, how to add one's own."""
+    known = list(known)
+    return closest(name, known) + ("" if built_in or nearest(name, known) else f" {OWN}")
 
 
 @contextmanager

@@ -21,7 +21,7 @@ from types import ModuleType
 from typing import Any, Generic, TypeVar
 
 from bench.base import cells
-from bench.base.errors import UserError, closest, place
+from bench.base.errors import UserError, closest_or_own, place
 from bench.base.home import ROOT
 
 T = TypeVar("T")
@@ -29,6 +29,8 @@ T = TypeVar("T")
 ENTRY_POINT_GROUP = "hearsay.plugins"
 MODULES = "HEARSAY_PLUGINS"
 """Environment variable with modules to import as plug-ins, separated by commas."""
+BUILT_IN = ("column", "config", "option", "site")
+"""Kinds of names that no plug-in can add."""
 SIGNATURE = "found by the harness through the registry"
 """A phrase in the first line of the packages algorithms and datasets, by which they are recognized."""
 _registries: list[Registry[Any]] = []
@@ -174,11 +176,11 @@ def say_broken_plugins() -> None:
 
 
 def no_such(kind: str, name: str, known: Iterable[str]) -> str:
-    """Return the message for an unknown name, with similar names and the plug-ins that are missing."""
+    """Return the message for an unknown name, with a similar name, or all names and how to add one's own."""
     discover()
     missing = ", ".join(f"'{plugin}'" for plugin in broken_plugins)
     hint = f" It may belong to a plug-in whose import failed: {missing}." if missing else ""
-    return f"There is no {kind} called '{name}'.{hint}{closest(name, known)}"
+    return f"There is no {kind} called '{name}'.{hint}{closest_or_own(name, known, bool(missing) or kind in BUILT_IN)}"
 
 
 def plugins() -> list[EntryPoint]:

@@ -6,12 +6,14 @@ gives other numbers there.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
+from torch import Tensor
 
+from bench.base.authors import blamed, flaw
 from bench.base.errors import UserError
 from bench.base.registry import links, topologies, weight_rules
 from bench.build.build import build_algorithm, build_compressor
@@ -22,6 +24,7 @@ from bench.build.network import mixing_of, new_mixing
 from bench.build.probe import CLOSE, FAR, small_problem
 from bench.build.rates import rates_of
 from bench.config.run_config import GROUPS, RunConfig
+from bench.method import Algorithm, Grad, Mix
 from bench.network.mixing import Mixing
 from bench.problem.problem import Setting
 from bench.store.record import COLUMNS, Row
@@ -69,6 +72,10 @@ def program_key(config: RunConfig) -> str:
     return repr([config.algo.name, algo, named, config.nodes, config.dtype, config.batch_size])
 
 
+class _Malformed(Exception):
+    """A method returns a state of the wrong type or shape."""
+
+
 class _Kept(Observer):
     """The checkpoints and the last row of a run."""
 
@@ -99,7 +106,11 @@ def _mixings(config: RunConfig) -> list[Mixing]:
 
 
 def _differ(config: RunConfig, mixings: list[Mixing], tick: Callable[[int], None]) -> bool:
-    """Return whether the two runs differ; False if one raises an error, which the run itself reports."""
+    """Return whether the two runs differ; False if one raises an error, which the run itself reports.
+
+    Raises:
+        UserError: The method returns a state that cannot be read.
+    """
     try:
         steps = min(STEPS, config.steps)
         first = _play(config, mixings[0], range(steps + 1), _Kept(tick))
@@ -108,6 +119,9 @@ def _differ(config: RunConfig, mixings: list[Mixing], tick: Callable[[int], None
         second = _play(config, mixings[1], [steps], _Kept(tick), first.kept.checkpoints.get(RESUMED))
         far = CLOSE if config.dtype == "float64" else FAR
         return second is not None and not _equal(first, second, far)
+    except _Malformed as error:
+        name = config.algo.name
+        raise UserError(f"algo={name}: {error}; run `python bench/contract.py {name}`") from error
     except (Exception, SystemExit):  # a plug-in may raise anything
         return False
 
@@ -122,11 +136,36 @@ def _play(
     if n * problem.layout.size > LARGEST:
         return None
     algorithm, compressor = build_algorithm([config], problem), build_compressor(config, problem.layout.size)
+    _watch(algorithm)
     hosting = OneProcess(n, events_of(config) or make_mixer([mixing], dtype, cpu))
     timetable = Timetable(due[-1], due, 1)
     training = Training(algorithm, problem, hosting, [mixing], timetable, kept, begin, compressor)
     with torch.no_grad() if problem.autograd else torch.inference_mode():
         return _Played(training.run()[1], kept)
+
+
+def _watch(algorithm: Algorithm) -> None:
+    """Let this object raise ``_Malformed`` if a state cannot be read, or if ``step`` uses a tuple as a tensor."""
+    start, step = algorithm.start, algorithm.step
+
+    def checked(make: Callable[[], Any], shape: Sequence[int], t: int) -> Any:
+        try:
+            wrong = flaw(state := make(), shape, t)
+        except (TypeError, AttributeError) as error:
+            if len(lines := blamed(error, type(algorithm))) < 2:  # the cause is not known: the run reports the error
+                raise
+            wrong = f"{type(error).__name__}: {error} ({'; '.join(lines)})"
+        if wrong:
+            raise _Malformed(wrong)
+        return state
+
+    def first(x: Tensor, grad: Grad, mix: Mix) -> Any:
+        return checked(lambda: start(x, grad, mix), x.shape, 0)
+
+    def later(s: Any, t: int, grad: Grad, mix: Mix) -> Any:
+        return checked(lambda: step(s, t, grad, mix), s.x.shape, t + 1)
+
+    vars(algorithm).update(start=first, step=later)
 
 
 def _equal(one: _Played, other: _Played, far: float) -> bool:

@@ -10,7 +10,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from bench.contracts.fixtures import DIMENSION, NODES, SKIP, Check, applies_to, equal, must
+from bench.base.authors import flaw
+from bench.contracts.fixtures import DIMENSION, NODES, SKIP, Check, Malformed, applies_to, equal, must
 from bench.contracts.fixtures import start as some_start
 from bench.contracts.play import NodeGradient, Pace, Played, play
 from bench.method.asynchronous import Node
@@ -51,10 +52,9 @@ def form(cls: Method) -> None:
     x = some_start(2)
     run = _run(cls, quadratics(), x)
     first = run.states[0]
-    must("x" in getattr(first, "_fields", ()), f"the state must be a NamedTuple with a field x, got {type(first)}")
+    if wrong := flaw(first, x.shape, 0):
+        raise Malformed(wrong)
     must(torch.equal(first.x, x), "the state before the first event must have the x that begin received")
-    for name, value in first._asdict().items():
-        must(value.shape[:2] == x.shape[:2], f"state {name} must begin with (R, n), got {tuple(value.shape)}")
     for state in (run.states[-1], run.end):
         for name, value in state._asdict().items():
             was = getattr(first, name)

@@ -30,15 +30,19 @@ class CheckFailed(Exception):
     """A check failed; the message names the property and the measured value."""
 
 
+class Malformed(CheckFailed):
+    """A state has the wrong type or shape, so that the other checks cannot read it."""
+
+
 def must(holds: object, sentence: str) -> None:
     """Raise ``CheckFailed`` unless the condition holds. Comparisons with NaN do not hold."""
     if not holds:
         raise CheckFailed(sentence)
 
 
-def equal(a: Tensor, b: Tensor, sentence: str) -> None:
+def equal(a: Tensor, b: Tensor, sentence: str, hint: str = "") -> None:
     off = ((a - b).abs().max() / a.abs().max().clamp_min(1e-300)).item()
-    must(off <= 1e-12, f"{sentence} (relative difference {off:.2g})")
+    must(off <= 1e-12, f"{sentence} (relative difference {off:.2g}){hint}")
 
 
 def applies_to(which: Callable[[Properties], object]) -> Callable[[Check], Check]:

@@ -9,7 +9,19 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from bench.contracts.fixtures import DIMENSION, NODES, STEPS, applies_to, must, network, quadratics, ring, start
+from bench.base.authors import flaw
+from bench.contracts.fixtures import (
+    DIMENSION,
+    NODES,
+    STEPS,
+    Malformed,
+    applies_to,
+    must,
+    network,
+    quadratics,
+    ring,
+    start,
+)
 from bench.contracts.simulate import simulate
 from bench.method import Algorithm, Grad, Mix
 from bench.network.compressor import Compressor
@@ -24,12 +36,9 @@ def shapes(cls: type[Algorithm]) -> None:
     for dtype, steps in itertools.product((torch.float64, torch.float32), lengths):
         x = start(2, dtype=dtype)
         for t, state in enumerate(simulate(cls, ring().to(dtype), quadratics(), x, steps).states):
-            named = "x" in getattr(state, "_fields", ())
-            must(named, f"the state after step {t} must be a NamedTuple with a field x, got {type(state)}")
+            if wrong := flaw(state, x.shape, t):
+                raise Malformed(wrong)
             for name, value in state._asdict().items():
-                fits = value.shape == x.shape if name == "x" else value.shape[:2] == x.shape[:2]
-                shape = f"{tuple(value.shape)} after step {t}; x is {tuple(x.shape)}"
-                must(fits, f"state {name} has the wrong shape {shape}")
                 must(value.dtype == dtype, f"state {name} is {value.dtype} after step {t} of a {dtype} run")
             kept = t > 0 or torch.equal(state.x, x)
             must(kept, "start changes x: the state after 0 steps must contain the given x")

@@ -92,7 +92,10 @@ def locality(cls: type[Algorithm]) -> None:
                 knows = (w.ne(0) & knows).any(1)
             if not knows.all():
                 early = f"{where}, a node depends on the gradient of another node after {t} steps without communication"
-                equal(a.x[:, ~knows], b.x[:, ~knows], early)
+                equal(a.x[:, ~knows], b.x[:, ~knows], early, PER_NODE)
+
+
+PER_NODE = ". x has shape (R, k, P): runs, nodes, parameters; the norm of a node is g.norm(dim=-1, keepdim=True)"
 
 
 def replicas(cls: type[Algorithm]) -> None:

@@ -82,9 +82,10 @@ def test_rejects_large_integers_of_every_setting():
     assert convert(last + 1, float, "x") == 2.0**63
 
 
-def test_rejects_unknown_options_with_the_known_ones():
-    with pytest.raises(UserError, match=r"algo=dsgd .*'algo.etaa'.*'eta'.* eta."):
-        coerce({"eta": Option(float, 0.1)}, {"etaa": 1}, "algo.", "algo=dsgd")
+@pytest.mark.parametrize(("typed", "end"), [("etaa", r"'eta'\?"), ("size", r" eta\.")])
+def test_rejects_unknown_options_with_the_similar_one_or_all(typed, end):
+    with pytest.raises(UserError, match=rf"algo=dsgd .*'algo\.{typed}'.*{end}$"):
+        coerce({"eta": Option(float, 0.1)}, {typed: 1}, "algo.", "algo=dsgd")
 
 
 @pytest.mark.parametrize("option", ["adam.beta1", "dadam.beta2", "dadam_written.beta3", "prodigy.beta2", "dsgdm.beta"])

@@ -1,7 +1,17 @@
 import pytest
 
 from bench.base.errors import UserError
-from bench.base.registry import Registry, algorithms, datasets, models, topologies, weight_rules
+from bench.base.registry import (
+    Registry,
+    algorithms,
+    broken_plugins,
+    datasets,
+    discover,
+    models,
+    no_such,
+    topologies,
+    weight_rules,
+)
 
 
 def test_finds_the_modules_of_the_suite():
@@ -24,6 +34,20 @@ def test_rejects_duplicate_names_and_names_both_items():
         def second(): ...
 
 
-def test_rejects_unknown_names_with_the_closest_and_all_names():
-    with pytest.raises(UserError, match=rf"'dnaas'.*'dnasa'.* {', '.join(algorithms)}"):
+def test_rejects_unknown_names_with_the_closest_name_or_with_all_names_and_how_to_add_one():
+    with pytest.raises(UserError, match=r"'dnaas'\. [^']*'dnasa'\?$"):
         algorithms["dnaas"]
+    with pytest.raises(UserError, match=rf"'xyz'\..* {', '.join(algorithms)}\. .*HEARSAY_PLUGINS=mine .*mine\.py"):
+        algorithms["xyz"]
+
+
+def test_names_that_no_plugin_can_add_have_no_remedy_with_plugins():
+    assert no_such("column", "xyz", ["step"]).endswith(" step.")
+
+
+def test_a_plugin_that_cannot_be_imported_is_the_only_remedy(monkeypatch):
+    discover()
+    monkeypatch.setitem(broken_plugins, "mine", "SyntaxError")
+    message = no_such("algo", "xyz", algorithms)
+    assert "'mine'" in message
+    assert "HEARSAY_PLUGINS" not in message

@@ -224,3 +224,28 @@ def test_errors_of_a_plugin_are_left_to_the_run(monkeypatch):
     preflight.check(run)
     with pytest.raises(IndexError):
         engine_of(run).compute([run], Kept(), None, None)
+
+
+@pytest.mark.parametrize(
+    ("change", "values"),
+    [
+        (lambda s, mix: s._replace(x=s.x.mean(1)), r"state x .*\(1, \d+\) .*\(1, 4, \d+\)"),
+        (lambda s, mix: s._replace(x=mix(s.x)), r"state x .*`\(x,\) = mix\("),
+        (lambda s, mix: s._replace(x=mix(s.x) - s.x), r"TypeError.*test_rehearsal\.py:\d+: .*`\(x,\) = mix\("),
+        (lambda s, mix: s.x, r"NamedTuple.* Tensor"),
+    ],
+)
+@pytest.mark.parametrize("when", ["start", "step"])
+def test_a_malformed_state_ends_in_a_sentence_that_names_the_contract(change, values, when, monkeypatch):
+    class Wrong(DSGD):
+        pass
+
+    def changed(self, *given):
+        return change(getattr(DSGD, when)(self, *given), given[-1])
+
+    setattr(Wrong, when, changed)
+    algorithm("wrong", vectors_per_step=1, cite="nobody")(Wrong)
+    run, kept = config(algo="wrong", nodes=4), Kept()
+    with pytest.raises(UserError, match=rf"^algo=wrong: .*{values}.*`python bench/contract\.py wrong`$"):
+        engine_of(run).compute([run], kept, None, None)
+    assert kept.rows == [[]]

@@ -91,7 +91,7 @@ def test_files_of_a_config_path_take_precedence_and_a_config_dir_must_not_repeat
     ("words", "value"),
     [
         ("--config-name nope", "'nope'. Known: config."),
-        ("--config-dir {} --config-name mien", "'mien'. Did you mean 'mine'? Known: bare, "),
+        ("--config-dir {} --config-name mien", "'mien'. Did you mean 'mine'?"),
         ("--config-dir nowhere", "--config-dir: there is no folder 'nowhere'"),
         ("--config-path nowhere", "--config-path: there is no folder 'nowhere'"),
         ("hydra.searchpath=[file://nowhere]", "hydra.searchpath=[file://nowhere]: there is no folder 'nowhere'"),
@@ -117,5 +117,5 @@ def test_the_folders_of_plugins_are_known_to_hydra(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setattr(source, "plugins", lambda: [EntryPoint("brought", "brought", "hearsay.plugins")])
     assert [run.algo.name for run in of_command(["experiment=theirs"])] == ["dsgd"]
-    with pytest.raises(UserError, match=r"'their'.*'theirs'.*theirs"):
+    with pytest.raises(UserError, match=r"'their'.*'theirs'"):
         of_command(["experiment=their"])

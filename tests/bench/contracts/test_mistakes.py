@@ -64,6 +64,11 @@ def test_the_check_of_a_mistake_fails(cls):
     assert notices(getattr(contract, CAUGHT[cls]), cls)
 
 
+def test_a_norm_over_all_nodes_is_answered_with_the_norm_of_a_node():
+    with pytest.raises(contract.CheckFailed, match=r"\(R, k, P\).*norm\(dim=-1, keepdim=True\)"):
+        contract.locality(mistakes.OverAllNodes)
+
+
 @pytest.mark.thorough
 @pytest.mark.parametrize("cls", CAUGHT)
 def test_no_earlier_check_fails(cls):
