@@ -28,7 +28,19 @@ if __name__ == "__main__":
 from bench.base.errors import UserError
 from bench.base.provenance import MARKS, PROVENANCE
 from bench.base.registry import algorithms, no_such, say_broken_plugins
-from bench.build.words import KINDS, assumptions, costs, kind, requirements, rounds, sends, short, status
+from bench.build.words import (
+    KINDS,
+    assumptions,
+    costs,
+    kind,
+    knowledge,
+    requirements,
+    rounds,
+    sends,
+    short,
+    status,
+    stepsize_rule,
+)
 from bench.config.names import CONF
 from bench.config.reference import described, settings_page
 from bench.method import Algorithm, Properties
@@ -96,14 +108,14 @@ def page(name: str) -> Iterator[str]:
     yield textwrap.indent(textwrap.dedent("    " + (cls.__doc__ or "").strip()), "  ")
     yield ""
     yield from wrapped(*(NODE if properties.asynchronous else ALL))
-    yield from wrapped("stepsizes", " ".join((cls.stepsizes.__doc__ or "").partition("Args:")[0].split()))
+    yield from wrapped("stepsizes", stepsize_rule(cls))
     yield from wrapped("paper", properties.cite)
     if properties.source:
         yield from wrapped("rule read in", properties.source)
     verified = PROVENANCE[properties.provenance] if properties.published else "unpublished"
     yield from wrapped("status", verified if properties.rankable else f"{verified}; not ranked")
     yield from wrapped(*costs(properties))
-    yield from wrapped("needs to know", ", ".join(properties.needs) or "only n (nodes) and T (steps)")
+    yield from wrapped("needs to know", knowledge(properties))
     yield from wrapped("assumes", assumptions(properties) or "nothing beyond smoothness and bounded variance")
     if requirements(properties):
         yield from wrapped("requires", requirements(properties))

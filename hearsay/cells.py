@@ -30,19 +30,19 @@ def statements(source: str) -> list[Statement]:
         tree, lines = ast.parse(source), source.splitlines()
     except SyntaxError:
         return []
-    return [_statement("\n".join(lines[_first(node) - 1 : node.end_lineno]), node) for node in tree.body]
+    return [_statement("\n".join(lines[first_line(node) - 1 : node.end_lineno]), node) for node in tree.body]
 
 
 def at_line(source: str, line: int) -> Statement | None:
     """Return the statement of a cell at this line."""
     for node, statement in zip(ast.parse(source).body, statements(source), strict=True):
-        if _first(node) <= line <= (node.end_lineno or line):
+        if first_line(node) <= line <= (node.end_lineno or line):
             return statement
     return None
 
 
-def _first(node: ast.stmt) -> int:
-    """Return the first line of a statement, with its decorators."""
+def first_line(node: ast.stmt | ast.Lambda) -> int:
+    """Return the first line of a statement or function, with its decorators."""
     return min([node.lineno, *(each.lineno for each in getattr(node, "decorator_list", ()))])
 
 

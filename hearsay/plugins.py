@@ -1,39 +1,49 @@
 """Plug-ins from files, notebook cells and scripts.
 
 The processes that compute runs import a plug-in by the name of its module, and its file is part of the fingerprint of
-a run. A class in a notebook cell has no module. Its source is therefore written to a file below the results folder.
+a run. A class in a notebook cell has no module. Its source is therefore written to a file below the results folder,
+from which ``bench.base.cells`` imports it.
 """
 
 from __future__ import annotations
 
-import hashlib
 import importlib
 import os
 import re
 import sys
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from bench.base import imported, registry
+from bench.base import cells as modules
+from bench.base import errors, imported, registry
 from bench.base.errors import UserError, place
 from bench.base.registry import MODULES, Registry, discover
 from bench.store.files import write_text
-from bench.store.regular import make_folder
-from hearsay import cells
+from bench.store.regular import content_of, is_regular, make_folder
+from hearsay import cells, values
 
-CELLS = "cells"
-"""The folder of the results folder with the modules made of notebook cells."""
-SHORT = 8
-"""Digits of the hash in the name of such a module."""
 FILE = "Write it to a file and call hearsay.plugin('mine.py')."
 Item = tuple[Registry[Any], str]
 """A registered name."""
+
+
+@dataclass
+class Published:
+    """A module made of cells: its file, the names that it registers, and its values right after its import."""
+
+    file: Path
+    items: set[Item]
+    values: dict[str, Any]
+
+
 _importing: list[str] = []
 """The plug-ins that are being imported."""
-_published: dict[str, set[Item]] = {}
-"""The modules made of cells, with the names that each registers."""
+_published: dict[str, Published] = {}
+"""The modules made of cells that register names at present."""
 
 
 def plugin(path: str | Path) -> ModuleType:
@@ -62,7 +72,12 @@ def plugin(path: str | Path) -> ModuleType:
     module = ".".join(Path(imported.name(file)).with_suffix("").parts).removesuffix(".__init__")
     if not all(map(str.isidentifier, module.split("."))):
         raise UserError(f"'{path}' cannot be imported: '{module}' is not the name of a module. Rename the file.")
-    return _load(module, imported.above(file), file)
+    folder = str(imported.above(file))
+    if folder not in sys.path:
+        sys.path.append(folder)
+    made = _load(module, file)
+    _environment("PYTHONPATH", folder, os.pathsep)
+    return made
 
 
 def register_cells(results: Path, words: Sequence[str]) -> None:
@@ -91,12 +106,12 @@ def register_cells(results: Path, words: Sequence[str]) -> None:
                 raise UserError(f"The source of the {one.kind} '{name}' is not available to other processes. {FILE}")
     for group in _groups({root: cells.with_needed(root, past) for root in roots}):
         items = [item for root in group if root in roots for item in roots[root]]
-        if any(one.file(name) is None for one, name in items):
-            try:
-                _publish(group, items, results / CELLS)
-            except UserError:
-                if any(_used(item, words) for item in items):
-                    raise
+        try:
+            made = _publish(group, items, results / modules.FOLDER, _names(group, roots))
+            values.check_equal(_published[made].values, vars(sys.modules[made]), vars(sys.modules["__main__"]))
+        except UserError:
+            if any(_used(item, words) for item in items):
+                raise
 
 
 def _used(item: Item, words: Sequence[str]) -> bool:
@@ -120,37 +135,64 @@ def _groups(needed: dict[cells.Statement, list[cells.Statement]]) -> list[list[c
     return groups
 
 
-def _publish(group: list[cells.Statement], items: list[Item], folder: Path) -> None:
-    """Write the statements to a module, and import it in place of earlier versions."""
+def _names(group: Iterable[cells.Statement], roots: Iterable[cells.Statement]) -> set[str]:
+    """Return the names that the statements of a module use or register, without names of several registered classes."""
+    bound = Counter(name for root in roots for name in root.binds)
+    own = {name for each in group if each in roots for name in each.binds}
+    return {name for name in own.union(*(each.reads for each in group)) if bound[name] < 2}
+
+
+def _publish(group: list[cells.Statement], items: list[Item], folder: Path, names: set[str]) -> str:
+    """Write the statements to a module, import it in place of earlier versions, and return its name."""
     text = '"""Made from the cells of a notebook."""\n\n' + "\n\n".join(each.text for each in group) + "\n"
-    name = re.sub(r"\W", "_", items[0][1])
-    module = f"cell_{name}_{hashlib.sha256(text.encode()).hexdigest()[:SHORT]}"
-    file = folder.resolve() / f"{module}.py"
-    if not file.is_file():
-        make_folder(folder, parents=True)
-        write_text(file, text)
-    for old, theirs in _published.items():
-        if not theirs.isdisjoint(items):
-            _environment(MODULES, old, remove=True)
-    _published[module] = {*items}
+    module = modules.name_of(items[0][1], text)
+    if known := _published.get(module):
+        _written(known.file.parent, module, text)  # somebody may have deleted or edited it
+        if known.items == {*items} and all(one.file(name) for one, name in items):
+            return module
+    file = _written(folder, module, text)
+    for old in [old for old, other in _published.items() if not other.items.isdisjoint(items)]:
+        _environment(MODULES, old, remove=True)
+        del _published[old]
     sys.modules.pop(module, None)
     _forget()
     try:
-        _load(module, folder.resolve(), file)
+        made = _load(module, file)
     except UserError as error:
         kinds = ", ".join(f"{one.kind} '{each}'" for one, each in items)
         raise UserError(f"Other processes cannot import the {kinds} of this notebook. {error} {FILE}") from error
+    _published[module] = Published(file, {*items}, values.described(names, vars(made)))
+    return module
 
 
-def _load(module: str, folder: Path, file: Path) -> ModuleType:
+def _written(folder: Path, module: str, text: str) -> Path:
+    """Return the file of a module below the results folder, and write it unless it has this text."""
+    try:
+        place = make_folder(folder, parents=True).resolve()
+        file = place / f"{module}.py"
+        others = [each.name for each in folder.iterdir() if not each.name.startswith((".", "cell_", "__pycache__"))]
+        if others:
+            raise UserError(
+                f"{folder / min(others)} is not a module made of notebook cells, and {folder} must not contain other "
+                "files. Delete it, or type another results folder."
+            )
+        if os.pathsep in str(place):
+            raise UserError(f"The folder of a module made of cells must not contain '{os.pathsep}', got {place}.")
+        if not os.path.lexists(file) or not is_regular(file) or content_of(file) != text.encode():
+            write_text(file, text)
+    except OSError as error:
+        raise UserError(errors.machine(error) or errors.unwritable(folder, error)) from error
+    _environment(modules.FOLDERS, str(place), os.pathsep)
+    return file
+
+
+def _load(module: str, file: Path) -> ModuleType:
     discover()  # the names of the suite come first
     if (known := sys.modules.get(module)) is not None:
         if Path(str(known.__file__)).resolve() != file:
             raise UserError(f"Another module is called '{module}' ({known.__file__}). Rename {file}.")
         if imported.name(file) in imported.changed():
             raise UserError(f"{file} was edited after its import. Restart Python, or the kernel of the notebook.")
-    if str(folder) not in sys.path:
-        sys.path.append(str(folder))
     importlib.invalidate_caches()
     _importing.append(module)
     try:
@@ -164,7 +206,6 @@ def _load(module: str, folder: Path, file: Path) -> ModuleType:
         _importing.pop()
     imported.digest(file)
     _environment(MODULES, module)
-    _environment("PYTHONPATH", str(folder), os.pathsep)
     return made
 
 

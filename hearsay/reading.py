@@ -29,12 +29,10 @@ from analysis.tables import table_makers
 from bench.base.errors import UserError
 from bench.base.registry import no_such
 from bench.terminal.notebook import show_figures
+from hearsay.stored import FOLDER, KEY, WHOLE, check_stored
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-FOLDER = "folder"
-"""The column with the folder of each run, or with the archive or W&B project that it comes from."""
 
 
 def load(source: str | Path = "results") -> pd.DataFrame:
@@ -45,7 +43,8 @@ def load(source: str | Path = "results") -> pd.DataFrame:
 
     Returns:
         One row per run and evaluation, with the columns of ``sweep``. It can be given to ``figure`` and ``table``, also
-        after some of its rows have been removed. ``folder`` of an archived run is the archive.
+        after all rows of some runs have been removed, or columns have been added. ``folder`` of an archived run is the
+        archive.
 
     Raises:
         UserError: There are no runs in the source.
@@ -77,7 +76,8 @@ def figure(name: str, runs: pd.DataFrame | str | Path = "results", *, band: str 
         The Matplotlib figure. A notebook shows it; ``figure.savefig("name.pdf")`` writes it.
 
     Raises:
-        UserError: The figure or an option is unknown, or no run fits the figure.
+        UserError: The figure or an option is unknown, no run fits the figure, or ``runs`` lacks evaluations of its runs
+            or has values that differ from the stored ones.
 
     Example:
         >>> figure("stepsize", runs[runs["topology"] == "ring"], over="eta")
@@ -105,6 +105,8 @@ def table(
         name: The name of the table, such as ``"final"``, ``"robustness"`` or ``"methods"``.
         runs: A table of ``sweep`` or ``load``, or anything that ``load`` accepts.
         formatted: Return the cells as a paper prints them, with rounded numbers and intervals, instead of numbers.
+            The table of numbers has a column for each setting and each end of an interval, so select some with
+            ``columns`` before you print it.
         **options: Options of ``make_figures.py``: ``metric``, ``reference``, ``over``, ``columns``, ``tune_by``,
             ``network``.
 
@@ -112,10 +114,12 @@ def table(
         The table. Its ``attrs["title"]`` and ``attrs["notes"]`` are the title and the sentences below it.
 
     Raises:
-        UserError: The table or an option is unknown, or no run fits the table.
+        UserError: The table or an option is unknown, no run fits the table, or ``runs`` lacks evaluations of its runs
+            or has values that differ from the stored ones.
 
     Example:
         >>> table("final", runs, formatted=True)
+        >>> table("final", runs, columns=["algo", "topology", "eta", "test_accuracy"])
     """
     if name not in table_makers():
         raise UserError(no_such("table", name, table_makers()))
@@ -124,10 +128,10 @@ def table(
     with sentences(f"The table {name} cannot be made"):
         results, request = _requested(runs, uses, options)
         made = maker.table(results, request)
-        if unknown := [column for column in request.columns if column not in made.shown]:
-            raise UserError(no_such("column", unknown[0], map(str, made.shown)))
-    out = made.shown[list(request.columns or made.shown)] if formatted else made.data
-    out = out.reset_index(drop=True)
+        whole = made.shown if formatted else made.data
+        if unknown := [column for column in request.columns if column not in whole]:
+            raise UserError(no_such("column", unknown[0], map(str, whole)))
+    out = whole[list(request.columns or whole)].reset_index(drop=True)
     out.attrs = {"title": made.title or maker.title, "notes": made.notes}
     return out
 
@@ -153,11 +157,8 @@ def results_of(runs: pd.DataFrame | str | Path) -> Results:
     """Return the runs of a table as the input of figures and tables; raise ``NoData`` if there are none."""
     if not isinstance(runs, pd.DataFrame):
         return read(runs)
-    if missing := [name for name in ("run_id", FOLDER) if name not in runs]:
-        raise UserError(
-            f"The table of runs lacks the column '{missing[0]}'. Pass a table of hearsay.sweep or hearsay.load, "
-            "of which only rows have been removed."
-        )
+    if missing := [name for name in KEY if name not in runs]:
+        raise UserError(f"The table of runs lacks the column '{missing[0]}'. {WHOLE}")
     wanted: dict[str, list[str]] = {}
     for folder, run in runs[[FOLDER, "run_id"]].drop_duplicates().itertuples(index=False):
         archived = folder.startswith("wandb:") or is_archive(Path(folder))
@@ -171,6 +172,11 @@ def results_of(runs: pd.DataFrame | str | Path) -> Results:
             parts.append(whole.of(whole.runs[whole.runs["run_id"].isin(names)]))
         else:
             parts.append(load_folder(Path(source), names))
+        lost = {*names}.difference(parts[-1].runs.get("run_id", ()))
+        if gone := sorted(name for name in lost if not Path(source, "runs", name).is_dir()):  # others are damaged
+            raise UserError(f"{source} does not contain the run {gone[0]} of the table. Load the runs again.")
+        if len(parts[-1].runs):
+            check_stored(runs, _table(parts[-1]))
     return parts[0] if len(parts) == 1 else together(parts)
 
 

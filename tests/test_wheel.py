@@ -40,6 +40,24 @@ def test_every_file_of_the_suite_goes_into_the_wheel():
     assert [file for file in files if file.suffix != ".py" and not any(map(file.match, patterns))] == []
 
 
+def test_an_editable_install_is_found_beside_a_clone_named_hearsay(tmp_path):
+    """Python otherwise takes the folder of the clone in the working directory for a package without modules."""
+    clone = tmp_path / "hearsay"
+    for package in PACKAGES:
+        (clone / package).mkdir(parents=True)
+        (clone / package / "__init__.py").write_text("__version__ = '1.2'")
+    for name in ("pyproject.toml", "README.md"):
+        shutil.copy(ROOT / name, clone)
+    building = "from setuptools import build_meta; build_meta.build_editable('built')"
+    subprocess.run([sys.executable, "-c", building], cwd=clone, check=True, capture_output=True, timeout=60)
+    (made,) = clone.glob("built/*.whl")
+    with zipfile.ZipFile(made) as opened:
+        opened.extractall(tmp_path / "packages")
+    importing = "import site; site.addsitedir('packages'); import hearsay; print(hearsay.__version__)"
+    done = subprocess.run([sys.executable, "-S", "-c", importing], cwd=tmp_path, capture_output=True, text=True)
+    assert done.stdout.strip() == "1.2", done.stderr
+
+
 def pip(*words: str, python: Path | str = sys.executable) -> Done:
     command = [sys.executable, "-m", "pip", "--python", str(python), "--disable-pip-version-check", "--quiet", *words]
     return subprocess.run(command, capture_output=True, text=True, timeout=400)

@@ -16,6 +16,9 @@ KINDS = {
     "ci": "the 95 % confidence interval of the mean (Student's t), from five seeds on",
     "none": "",
 }
+IN_LEGENDS = {"range": "band: min to max of seeds", "std": "band: ± 1 std of seeds", "ci": "band: 95 % CI of the mean"}
+BAND = "_band"
+"""The label of a drawn band, which is no entry of the legend itself."""
 FEWEST = 5
 """The smallest number of seeds for a confidence interval."""
 

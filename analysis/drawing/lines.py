@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.collections import FillBetweenPolyCollection
 from matplotlib.lines import Line2D
 
-from analysis.drawing.bands import current, over_seeds
+from analysis.drawing.bands import BAND, current, over_seeds
 from analysis.drawing.panels import ARROW, DIVERGING, NONFINITE, ZERO
 from analysis.drawing.style import Style
 from analysis.results.labels import more_is_better
@@ -100,6 +100,7 @@ def shaded(ax: Axes, x: pd.Series, table: pd.DataFrame, style: Style) -> None:
     logarithmic axis, a standard deviation may reach down to 0."""
     low, high = table["low"], table["high"]
     look: dict[str, Any] = {"color": style.color, "alpha": style.band, "lw": 0}
+    look["label"] = BAND if low.notna().any() else ""
     ends = [np.ma.masked_invalid(end.astype(float)) for end in (low, high)]
     ax.add_collection(FillBetweenPolyCollection("x", x, *ends, **look), autolim=False)
     seen = low if current.get().kind == "range" else low.where(low > table["mean"] / 10, table["mean"] / 10)
@@ -178,7 +179,7 @@ def draw_without_setting(
         ax.plot(0.98, 0.02 if more_is_better(metric, results) else 0.98, transform=ax.transAxes, **look)
     elif row["runs"] >= BAND_FROM:
         if np.isfinite(row["low"]):
-            ax.axhspan(row["low"], row["high"], color=style.color, alpha=0.15, lw=0)
+            ax.axhspan(row["low"], row["high"], color=style.color, alpha=0.15, lw=0, label=BAND)
         ax.axhline(row["mean"], color=style.color, ls=style.dash, lw=style.width)
     else:
         for value in values[metric]:

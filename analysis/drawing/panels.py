@@ -1,6 +1,6 @@
 """Panels, titles, legends and ticks of all figures."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,6 +13,7 @@ from matplotlib.figure import Figure
 from matplotlib.legend import Legend
 from matplotlib.lines import Line2D
 
+from analysis.drawing.bands import BAND, IN_LEGENDS, current
 from analysis.drawing.style import COLUMN, CROWD, INK, PAGE, Style, escape_texts
 from analysis.drawing.ticks import linear_ticks, log_ticks
 from analysis.results.labels import METRICS, MORE_IS_BETTER
@@ -102,10 +103,20 @@ PLACES = {"above": "upper center", "below": "lower center", "right": "right uppe
 
 
 def legend(figure: Figure, entries: Iterable[Line2D], more: Iterable[Line2D] = ()) -> None:
-    """Add one legend for all panels, with the marks that are drawn. More than ``CROWD`` entries go below the panels."""
-    entries = [*entries, *(line for mark, line in MARKS.items() if has(figure, mark)), *more]
+    """Add one legend for all panels, with the marks and the kind of bands that are drawn.
+
+    More than ``CROWD`` entries go below the panels.
+    """
+    entries = [*entries, *(line for mark, line in MARKS.items() if has(figure, mark)), *more, *_band_entry(figure)]
     if entries:
         _place_legend(figure, entries, "below" if len(entries) > CROWD else "above")
+
+
+def _band_entry(figure: Figure) -> Iterator[Line2D]:
+    """Yield the entry that says what the bands mean, if some are drawn."""
+    drawn = (artist.get_label() == BAND for ax in figure.axes for artist in (*ax.collections, *ax.patches))
+    if any(drawn) and (label := IN_LEGENDS.get(current.get().kind)):
+        yield Line2D([], [], color=INK, lw=6, alpha=0.2, solid_capstyle="butt", label=label)
 
 
 def move_legend(figure: Figure, place: str | None) -> bool:

@@ -2,7 +2,7 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -37,6 +37,7 @@ MOST, MOST_LINES = 4, 16
 FROM_THE_FIRST_STEP = ("test_accuracy", "consensus")
 """Metrics whose initial value is not drawn: it would compress the axis, or is 0 since all nodes start together."""
 AFTER = ["accuracies and consensus errors are drawn from the first evaluation after step 0"]
+ZEROS = "0 at every step"
 SLASHES = "values separated by / belong to the panels that contain this line, from left to right"
 SELDOM = "runs of {} steps were evaluated only at their start and end; a smaller eval_every gives curves"
 
@@ -85,6 +86,7 @@ def draw(results: Results, request: FigureOptions) -> Picture:
             drawn += [table.assign(**key) for table in _panel(ax, rows, columns[column], looks, x, metric, results)]
         axes[-1, column].set_xlabel(metric_name(x, results))
         letter_panel(axes[0, column], title)
+    _without_numbers(axes.flat)
     entries: dict[str, tuple[Style, list[dict[str, float | str]]]] = {}
     for line in lines:
         style = looks[line.algo, line.form]
@@ -141,8 +143,15 @@ def _panel(
         table = curve(ax, results.curves(line.runs[DRAWN]), x, metric, style, after, log, results)
         yield table.assign(algo=line.algo, variant=line.form.removeprefix(", "), **columns_of(line.chosen, line.algo))
     if log and not (rows[metric] > 0).any():
-        ax.text(0.5, 0.5, "0 at every step", ha="center", va="center", transform=ax.transAxes)
-        ax.set_yticks([])
+        ax.text(0.5, 0.5, ZEROS, ha="center", va="center", transform=ax.transAxes)
+
+
+def _without_numbers(panels: Iterable[Axes]) -> None:
+    """Remove the ticks of panels that have zeros only, unless they share them with a panel that needs them."""
+    for ax in panels:
+        together = ax.get_shared_y_axes().get_siblings(ax)
+        if all(ZEROS in [text.get_text() for text in each.texts] for each in together):
+            ax.set_yticks([])
 
 
 def _gathered(notes_of: dict[str, list[str]]) -> list[str]:

@@ -13,6 +13,7 @@ import yaml
 
 from analysis.results.results import HOW, Results
 from analysis.study.settings import NEUTRAL
+from bench.base.cells import FOLDER, FOLDERS, NAME
 from bench.base.registry import MODULES
 
 MISSING = object()
@@ -29,8 +30,10 @@ PLAIN = re.compile(r"(?!(?:null|true|false|nan|inf)$)[A-Za-z_][\w./:@+-]*", re.I
 
 def as_typed(words: Sequence[str]) -> str:
     """Return the command with the plug-ins of this process, and with paths made portable."""
-    path = os.pathsep.join(map(portable, os.environ.get("PYTHONPATH", "").split(os.pathsep)))
-    return with_plugins([portable(word) for word in words], os.environ.get(MODULES), path)
+    path, cells = (
+        os.pathsep.join(map(portable, os.environ.get(name, "").split(os.pathsep))) for name in ("PYTHONPATH", FOLDERS)
+    )
+    return with_plugins([portable(word) for word in words], os.environ.get(MODULES), path, cells)
 
 
 def portable(text: str) -> str:
@@ -41,8 +44,8 @@ def portable(text: str) -> str:
     return before + str(path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path.name)
 
 
-def with_plugins(words: Sequence[str], modules: str | None, path: str | None) -> str:
-    given = {"PYTHONPATH": path, MODULES: modules}
+def with_plugins(words: Sequence[str], modules: str | None, path: str | None, cells: str | None = None) -> str:
+    given = {"PYTHONPATH": path, FOLDERS: cells, MODULES: modules}
     return " ".join([*(f"{name}={shlex.quote(value)}" for name, value in given.items() if value), shlex.join(words)])
 
 
@@ -82,7 +85,9 @@ def run_py(words: Sequence[str], fact: Mapping[str, Any], source: str) -> str:
     elsewhere = (Path(source) / "runs").is_dir() and Path(source) != Path("results")
     results = [f"results={portable(source)}"] if elsewhere else []
     command = ["python", "bench/run.py", *several, *words, *results]
-    return with_plugins(command, fact.get("plugins"), fact.get("pythonpath"))
+    modules = fact.get("plugins")
+    notebook = any(map(NAME.fullmatch, (modules or "").split(",")))
+    return with_plugins(command, modules, fact.get("pythonpath"), f"{portable(source)}/{FOLDER}" if notebook else None)
 
 
 def _sweep_words(sweep: str) -> list[str]:

@@ -20,6 +20,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, Generic, TypeVar
 
+from bench.base import cells
 from bench.base.errors import UserError, closest_or_own, place
 from bench.base.home import ROOT
 
@@ -33,6 +34,7 @@ BUILT_IN = ("column", "config", "option", "site")
 SIGNATURE = "found by the harness through the registry"
 """A phrase in the first line of the packages algorithms and datasets, by which they are recognized."""
 _registries: list[Registry[Any]] = []
+sys.meta_path.insert(0, cells.Finder())
 _BENCH = ("models", "problem", "network", "engine.engines", "clock.choice")
 HOME = ("algorithms", "datasets", *(f"bench.{name}" for name in _BENCH))
 

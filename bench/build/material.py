@@ -47,7 +47,8 @@ def same_arrays(one: Arrays, other: Arrays) -> bool:
 
 def _key(config: RunConfig) -> tuple[str, tuple[tuple[str, object], ...], Path]:
     options = {name: tuple(v) if isinstance(v, list) else v for name, v in config.dataset.options.items()}
-    return config.dataset.name, tuple(sorted(options.items())), data_folder(config.data_dir)
+    folder = data_folder(config.data_dir) if config.dataset.name in recipes else Path()  # others need none
+    return config.dataset.name, tuple(sorted(options.items())), folder
 
 
 @lru_cache(maxsize=4)

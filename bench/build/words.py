@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from bench.method import Properties
+from bench.method import Algorithm, Properties
 
 KINDS = ("gossip", "compressed", "directed", "asynchronous", "reference")
 """Kinds of methods, by the network that they need, in the order of the table."""
@@ -18,6 +18,7 @@ EVENTS = {
     ),
 }
 """The patterns of asynchronous methods, in the column rounds and in a sentence."""
+HORIZON = "n is the number of nodes, T the number of steps; h is t (diminishing) or T (fixed)."
 
 
 def kind(properties: Properties) -> str:
@@ -88,6 +89,18 @@ def assumptions(properties: Properties) -> str:
     """Return the assumptions of the theory beyond smoothness and bounded variance."""
     more = ["exact gradients"] * properties.exact + ["equal initial points"] * properties.common_start
     return ", ".join([*properties.assumes, *more])
+
+
+def knowledge(properties: Properties) -> str:
+    """Return the problem parameters that the stepsizes need."""
+    return ", ".join(properties.needs) or "only n and T"
+
+
+def stepsize_rule(method: type[Algorithm]) -> str:
+    """Return the formulas of the stepsizes, with the meaning of h if they use it without one."""
+    text = " ".join((method.stepsizes.__doc__ or "").partition("Args:")[0].split())
+    undefined = re.search(r"\bh\b", text) and "h =" not in text
+    return f"{text} {HORIZON}" if undefined else text
 
 
 def short(cite: str) -> str:

@@ -84,9 +84,20 @@ class Recipe:
 
 
 def data_folder(given: Path | str | None = None) -> Path:
-    """Return the data folder: ``data_dir``, or the environment variable HEARSAY_DATA, or the user's cache."""
+    """Return the data folder: ``data_dir``, or the environment variable HEARSAY_DATA, or the user's cache.
+
+    Raises:
+        UserError: It is in a home directory, and there is none, as for some users of containers.
+    """
     cache = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
-    return Path(given or os.environ.get(FOLDER) or f"{cache}/hearsay").expanduser().resolve()
+    folder = Path(given or os.environ.get(FOLDER) or f"{cache}/hearsay")
+    try:
+        return folder.expanduser().resolve()
+    except RuntimeError:
+        raise UserError(
+            f"The data folder '{folder}' is in a home directory that does not exist. Set data_dir=FOLDER, or the "
+            f"environment variable {FOLDER}, to the path of another folder."
+        ) from None
 
 
 def checksum(parts: Parts) -> str:

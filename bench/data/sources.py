@@ -90,7 +90,8 @@ class OpenML:
         from sklearn.datasets import fetch_openml
 
         # scikit-learn deletes files that it cannot parse: give it links, so that the user's cache stays
-        cache = Path(os.environ.get("SCIKIT_LEARN_DATA", "~/scikit_learn_data")).expanduser() / "openml"
+        given = os.environ.get("SCIKIT_LEARN_DATA", "~/scikit_learn_data")
+        cache = Path(os.path.expanduser(given)) / "openml"  # noqa: PTH111 - raises no error without a home directory
         if cache.is_dir():
             shutil.copytree(cache.resolve(), scratch / "openml", copy_function=os.symlink)
         patience = socket.getdefaulttimeout()

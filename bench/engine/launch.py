@@ -98,7 +98,9 @@ class Launched:
         given = filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))
         paths = os.pathsep.join([str(ROOT), *(str(Path(folder).absolute()) for folder in given)])
         one_thread = {"OMP_NUM_THREADS": "1"} if launch else {}
-        told = {"PYTHONPATH": paths, FOLDER: str(data_folder()), ADDRESS: address, TOKEN: token}
+        told = {"PYTHONPATH": paths, ADDRESS: address, TOKEN: token}
+        with suppress(UserError):  # only datasets that are downloaded need the folder
+            told[FOLDER] = str(data_folder())
         environment = {**OPENMPI, **WAITING, **one_thread, **os.environ, **told}
         prefix = [*passing_on(environment, launch), "-n", str(ranks)] if launch else []
         self._output = tempfile.TemporaryFile()  # noqa: SIM115

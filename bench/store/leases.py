@@ -129,9 +129,9 @@ def create(path: Path, content: bytes) -> bool:
     try:
         with os.fdopen(descriptor, "wb", buffering=0) as file:
             file.write(content)
-    except OSError:
+    except OSError as error:  # a full disk raises one without a name
         path.unlink(missing_ok=True)
-        raise
+        raise OSError(error.errno, error.strerror, str(path)) from error
     return True
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -24,6 +25,7 @@ from bench.config.run_config import RunConfig, parse
 from bench.data.recipe import data_folder, prepare
 from bench.engine.engines import engine_of
 from bench.method.schedules import Steps
+from bench.problem.problem import Setting
 from bench.store.kinds import LONGEST
 from bench.store.record import LATER
 from bench.sweep.memory import problem_of
@@ -35,7 +37,7 @@ DATA = (
 )
 """Settings that determine the data of a problem."""
 _passed: set[str] = set()
-"""Data that passed the check, so that a sweep checks them once."""
+"""Data and problems that passed the check, so that a sweep checks them once."""
 
 
 def check(config: RunConfig) -> None:
@@ -61,6 +63,7 @@ def check_data(config: RunConfig) -> None:
         _prepared(config.dataset.name, data_folder(config.data_dir))
     _check_arrays(config)
     parts = problem_parts(config, [config.seed])
+    _check_drawn(config)
     if shards_checksum(config) != shards_checksum(config):
         raise UserError(
             f"partition={config.partition.name} gives other shards each time. It must draw only with the generator "
@@ -82,6 +85,16 @@ def _check_arrays(config: RunConfig) -> None:
             f"dataset={config.dataset.name} gives other data each time. Draw with a generator with a fixed seed, such "
             "as np.random.default_rng(0)."
         )
+
+
+def _check_drawn(config: RunConfig) -> None:
+    """Raise ``UserError`` if a built-in problem that draws its data rejects its options or the number of nodes."""
+    name, key = config.dataset.name, repr([config.dataset, config.nodes])
+    if is_problem(datasets[name]) and not is_plugin(datasets, name) and key not in _passed:
+        one = Setting(config.nodes, range(1), (config.seed,), config.batch_size, torch.float64, torch.device("cpu"))
+        with suppress(MemoryError, RuntimeError):  # of torch, if memory is short: the run itself reports it
+            datasets[name](one, **config.dataset.options)
+        _passed.add(key)
 
 
 def check_network(config: RunConfig) -> None:

@@ -168,7 +168,7 @@ class Executor:
     def _run_together(self, step: int, members: list[Member], pool: Pool, in_process: bool) -> None:
         folders = [folder for folder, _ in members]
         observer = Stored(folders, self._display, self.tracker)
-        error, details, misfit = "", "", False
+        error, details, misfit, unsynced = "", "", False, set[int]()
         begun: list[Run] = []
         how = {"replicas": len(members), "sweep": self._name, "varies": list(self._varies)}
         try:
@@ -198,7 +198,7 @@ class Executor:
         try:
             settle([folders[r] for r in observer.outcomes])
         except OSError as reason:
-            observer.outcomes.clear()  # not on disk
+            observer.outcomes, unsynced = {}, set(observer.outcomes)
             error, details = errors.unwritable(folders[0].path, reason), traceback.format_exc()
         for r, folder in enumerate(folders):
             if r in observer.outcomes:
@@ -206,7 +206,7 @@ class Executor:
                 self._end(folder, outcome.state, f"{outcome.state} at step {outcome.step}", folder.summary())
             elif folder.lock.lost:
                 self.waiting.lose([folder])
-            elif len(folders) > 1:
+            elif len(folders) > 1 and r not in unsynced:
                 folder.release()
                 self.waiting.add([[folder]])  # each alone, to find the run that fails
             elif misfit:
@@ -235,10 +235,11 @@ class Executor:
 
     def _interrupt(self, begun: Sequence[Run]) -> None:
         for folder in begun:
-            if not folder.lock.lost and not folder.final:
-                folder.interrupt()
-                if len(begun) == 1:
-                    self.tracker.end(folder.path)
+            with suppress(OSError):  # on a full disk, the state stays running, without a lock
+                if not folder.lock.lost and not folder.final:
+                    folder.interrupt()
+                    if len(begun) == 1:
+                        self.tracker.end(folder.path)
 
     def _end(self, folder: Run, state: str, text: str, summary: Row, error: str | None = None) -> None:
         self.fates[folder.path.name] = RunResult(state, error, {**summary, "state": state})

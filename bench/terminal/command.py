@@ -16,6 +16,7 @@ import sys
 import textwrap
 import unicodedata
 from collections.abc import Callable
+from contextlib import suppress
 from functools import wraps
 from types import TracebackType
 from typing import Any, ParamSpec, TextIO
@@ -37,13 +38,25 @@ def begin() -> None:
     sys.excepthook = _uncaught
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, _leave)
+    _open_closed_descriptors()
     for name in ("stdout", "stderr"):
         old = getattr(sys, name)
-        if isinstance(old, io.TextIOWrapper):  # None if the descriptor is closed
+        if old is None:  # the descriptor was closed
+            setattr(sys, name, open(os.devnull, "w"))  # noqa: PTH123, SIM115
+        elif isinstance(old, io.TextIOWrapper):
             old.flush()
             raw = Pipe(old.fileno(), "w", closefd=False)
             at_once = old.line_buffering or old.write_through
             setattr(sys, name, io.TextIOWrapper(io.BufferedWriter(raw), old.encoding, PLAIN, line_buffering=at_once))
+
+
+def _open_closed_descriptors() -> None:
+    """Open descriptors 0 to 2 on /dev/null if they are closed: files opened later must not become standard streams."""
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)  # the lowest free number
 
 
 def _uncaught(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
@@ -101,7 +114,12 @@ def config_flags() -> argparse.ArgumentParser:
 
 
 class Pipe(io.FileIO):
-    """A descriptor that discards its output once the reader has closed the pipe, so that the command goes on."""
+    """A descriptor that discards output that cannot be written, so that the command goes on.
+
+    Causes are a reader that has closed the pipe, a full disk, or a terminal that is gone.
+    """
+
+    _reported = False
 
     def write(self, data: Any) -> int:
         try:
@@ -109,6 +127,12 @@ class Pipe(io.FileIO):
         except BrokenPipeError:
             os.dup2(os.open(os.devnull, os.O_WRONLY), self.fileno())
             return super().write(data)
+        except OSError as error:
+            if self.fileno() == 1 and not self._reported:
+                self._reported = True
+                with suppress(OSError):  # stderr may be on the same disk or terminal
+                    os.write(2, f"Cannot write to stdout: {error.strerror}. Some output is lost.\n".encode())
+            return len(data)
 
 
 def _leave(number: int, frame: object) -> None:

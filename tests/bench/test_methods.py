@@ -70,7 +70,7 @@ def test_a_page_has_rule_cost_needs_and_options():
     text = "\n".join(page("dnasa"))
     for part in (
         "X̃ = X − η_t unit(Z)",
-        "only n (nodes)",
+        "needs to know only n and T",
         "algo.multiplier=1.0",
         "mean u = mean v",
         "invariant to scaling f",
@@ -78,6 +78,7 @@ def test_a_page_has_rule_cost_needs_and_options():
         "python bench/run.py algo=dnasa dataset=digits",
     ):
         assert part in text, part
+    assert mentions(text, "h is t", "(diminishing)", "T (fixed)")
     assert mentions(text, "sends 3 vectors", "1 round", "1 gradient", "1 sample")
     assert "2 vectors, compressed" in "\n".join(page("beer"))
     assert "1 vector and 1 number" in "\n".join(page("sgp"))

@@ -40,6 +40,16 @@ def test_the_page_of_a_method_has_its_declarations(pages):
     assert "<polyline" in page
 
 
+def test_the_table_of_methods_says_the_same_as_their_pages(pages):
+    rows = {
+        line.split("`")[1]: line.split(" | ")
+        for line in pages["catalog/methods.md"].splitlines()
+        if "](methods/" in line
+    }
+    for name, row in rows.items():
+        assert f"| must know | {row[2]} |" in pages[f"catalog/methods/{name}.md"]
+
+
 def test_the_page_of_a_graph_has_its_certificate(pages):
     page = pages["catalog/graphs/ring.md"]
     assert "| edges | 8 | 16 | 64 |" in page

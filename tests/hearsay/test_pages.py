@@ -56,6 +56,6 @@ def test_the_notebook_runs(tmp_path):
     assert len(pictures) == 2
     assert [output.text for output in outputs if output.output_type == "stream" and output.name == "stderr"] == []
     names = {path.name.split("-")[0] for path in (tmp_path / "results/runs").iterdir() if path.is_dir()}
-    assert names == {"dnasa", "dsgt", "dsgd", "momentum"}
+    assert names == {"dnasa", "dsgt", "dsgd", "mine"}
     (module,) = (tmp_path / "results/cells").glob("*.py")
     assert "sweep" not in module.read_text("utf-8")

@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 import hearsay
 from analysis.archive import main as pack
 from hearsay.reading import results_of
+from hearsay.stored import check_stored
 
 pytestmark = pytest.mark.xdist_group("hearsay_reading")  # one process makes the runs
 QUICK = {"steps": 20, "eval_every": 10, "engine": "stacked", "tracker": "none", "quiet": True}
@@ -63,9 +64,65 @@ def test_runs_of_two_folders_are_drawn_together(runs, place, archive):
     assert set(hearsay.table("final", both)["algo"]) == {"dnasa", "dsgd", "dsgt"}
 
 
+@pytest.mark.parametrize(
+    ("edit", "shown"),
+    [
+        (lambda runs: runs[runs["step"] <= 10], "1 evaluations"),
+        (lambda runs: runs.drop_duplicates("run_id"), "2 evaluations"),
+        (lambda runs: runs[runs["step"] != 10].assign(algo="mine"), "1 evaluations"),
+        (lambda runs: runs.assign(step=runs["step"] + (runs["step"] == 20)), "lacks 1"),
+        (lambda runs: pd.concat([runs, runs.assign(step=40)]), "40"),
+        (lambda runs: runs.assign(test_loss=0.0), "test_loss = 0.0"),
+        (lambda runs: runs.assign(test_loss=None), "test_loss = None"),
+        (lambda runs: runs.assign(algo="mine"), "mine"),
+        (lambda runs: runs.astype({"topology": object}).replace({"topology": {"ring": "Ring"}}), "Ring"),
+        (lambda runs: runs.assign(run_id=runs["run_id"] + "0"), "0"),
+        (lambda runs: runs.drop(columns="step"), "step"),
+    ],
+)
+@pytest.mark.parametrize("source", ["folder", "archive"])
+def test_rejects_tables_without_the_stored_evaluations(runs, archive, source, edit, shown):
+    edited = edit(runs if source == "folder" else hearsay.load(archive))
+    with pytest.raises(hearsay.UserError, match=shown):
+        hearsay.table("final", edited)
+    with pytest.raises(hearsay.UserError, match=shown):
+        hearsay.figure("curves", edited)
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        lambda runs: runs.assign(mine=1.0),
+        lambda runs: runs.drop(columns=["test_loss", "topology"]),
+        lambda runs: pd.concat([runs, runs]).sample(frac=1, random_state=0),
+        lambda runs: runs.astype({"algo": "category", "seed": float}),
+        lambda runs: pd.concat([runs, runs[:0].assign(other=0.0)]).astype(object),
+    ],
+)
+def test_accepts_tables_with_the_stored_evaluations(runs, edit):
+    pd.testing.assert_frame_equal(hearsay.table("final", edit(runs)), hearsay.table("final", runs))
+
+
+def test_a_run_without_evaluations_is_complete():
+    stored = pd.DataFrame({"run_id": ["a"], "folder": ["runs/a"], "step": [None], "state": ["failed"]})
+    check_stored(pd.concat([stored, stored.assign(run_id="b", step=3)]), stored)
+    with pytest.raises(hearsay.UserError, match="done"):
+        check_stored(stored.assign(state="done"), stored)
+
+
+def test_rejects_runs_that_are_no_longer_there(runs, tmp_path):
+    shutil.copytree(Path(runs["folder"][0]).parent.parent, tmp_path / "copy")
+    found = hearsay.load(tmp_path / "copy")
+    shutil.rmtree(found["folder"][0])
+    with pytest.raises(hearsay.UserError, match=found["run_id"][0]):
+        hearsay.table("final", found)
+
+
 def test_table_returns_numbers_or_cells(runs):
     numbers = hearsay.table("final", runs)
     cells = hearsay.table("final", runs, formatted=True, columns=["method", "η"])
+    some = hearsay.table("final", runs, columns=["algo", "test_accuracy"])
+    assert some.equals(numbers[["algo", "test_accuracy"]])
     assert len(numbers) == len(cells) == 4
     assert numbers["test_loss"].dtype.kind == "f"
     assert list(cells.columns) == ["method", "η"]

@@ -1,31 +1,12 @@
-"""Reads what W&B wrote: a log of records in blocks, as LevelDB has it, each a protocol buffer."""
+"""Reads the offline runs that W&B wrote."""
 
 from __future__ import annotations
 
 import json
-import struct
 from pathlib import Path
 from typing import Any
 
-from wandb.proto.wandb_internal_pb2 import Record
-
-BLOCK, HEADER = 32768, 7
-
-
-def records(path: Path) -> list[Record]:
-    raw, at, out, parts = path.read_bytes(), HEADER, [], b""
-    while at + HEADER <= len(raw):
-        if BLOCK - at % BLOCK < HEADER:  # no room for a header: padding
-            at += BLOCK - at % BLOCK
-            continue
-        _, length, kind = struct.unpack("<IHB", raw[at : at + HEADER])
-        piece, at = raw[at + HEADER : at + HEADER + length], at + HEADER + length
-        parts = piece if kind in (1, 2) else parts + piece
-        if kind in (1, 4):
-            record = Record()
-            record.ParseFromString(parts)
-            out.append(record)
-    return out
+from bench.sweep.tracking.offline_file import records
 
 
 class Image:
@@ -33,7 +14,7 @@ class Image:
 
     def __init__(self, folder: Path) -> None:
         (file,) = folder.glob("*.wandb")
-        found = records(file)
+        found = list(records(file))
         (self.run,) = (record.run for record in found if record.HasField("run"))
         self.config = {item.key: json.loads(item.value_json) for item in self.run.config.update}
         self.history = [_items(record.history) for record in found if record.HasField("history")]

@@ -14,8 +14,8 @@ from analysis.results.wording import ranges
 from analysis.study.statistics.intervals import FEWEST
 
 RULE = (
-    "best {what}: the one with the best mean final {score} over the seeds; excluded are values with a diverged "
-    "run, and values that lack a seed which most others have; ties go to the smaller value"
+    "best {what}: the one with the best mean final {score} over the seeds; a value is not considered if one "
+    "of its runs diverged, or if it was not run with a seed that most other values have; ties go to the smaller value"
 )
 SAME = 3e-7
 """Scores that differ by less, relative to their size, are equal: archives are in single precision."""

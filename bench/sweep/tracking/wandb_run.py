@@ -24,6 +24,7 @@ from bench.store.integrity import Damaged, examine, read_file, read_table
 from bench.store.record import FACTS, FINAL
 from bench.store.regular import make_folder, no_link, remove
 from bench.sweep.tracking.mark import MARK, WRITER, place_of, writer
+from bench.sweep.tracking.offline_file import wait_until_complete
 
 AXES = ("step", "epoch", "samples", "gradients", "rounds", "scalars_sent", "bytes", "wall_s")
 NEEDED = os.R_OK | os.W_OK | os.X_OK
@@ -119,11 +120,14 @@ class WandbMirror:
         self._sent = max(self._sent, len(rows))
 
     def finish(self) -> None:
-        """Upload the rest and the state, and write the mark."""
+        """Upload the rest and the state, verify an offline run, and write the mark."""
         mark = current(self._folder)  # before the rows are read, so that a run that ends meanwhile is not up to date
         self.update()
         self._run.summary["state"] = mark["state"]
+        file = Path(self._run.settings.sync_file) if self._run.offline else None
         self._run.finish(exit_code=EXIT.get(mark["state"], 1))
+        if file is not None:
+            wait_until_complete(file, self._sent)
         write_json(self._folder / MARK, {**mark, **self._place, WRITER: writer()})
 
 

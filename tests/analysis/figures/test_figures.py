@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 from analysis import load
+from analysis.drawing.bands import IN_LEGENDS
 from analysis.drawing.files import page_svg, render
 from analysis.drawing.style import STYLES, styles, use_paper_style
 from analysis.figures import drawings
@@ -84,6 +85,7 @@ def test_diverged_runs_are_counted_and_have_no_mean(drawn):
         "D-SGD",
         "D-SGT",
         "diverged (inf or NaN)",
+        IN_LEGENDS["range"],
     ]
 
 

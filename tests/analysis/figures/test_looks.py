@@ -10,9 +10,10 @@ import pandas as pd
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
+from analysis.drawing.bands import IN_LEGENDS, bands
 from analysis.drawing.files import render
 from analysis.drawing.lines import draw_against_setting
-from analysis.drawing.panels import DIVERGING, MARKS, NOTES, Picture, has, legend, legend_entry, panels
+from analysis.drawing.panels import DIVERGING, MARKS, NOTES, Picture, has, legend, legend_entry, panels, tidy
 from analysis.drawing.style import styles, use_paper_style
 from analysis.drawing.ticks import log_ticks
 from analysis.figures import drawings
@@ -26,7 +27,7 @@ from analysis.tables.digits import best
 from analysis.tables.format import chosen
 from analysis.tables.latex import latex, number
 from tests.helpers.few import few
-from tests.helpers.invented import results_of
+from tests.helpers.invented import made, results_of
 from tests.helpers.mentions import mentions
 
 pytestmark = pytest.mark.xdist_group("figures")
@@ -184,6 +185,29 @@ def test_ticks_of_a_short_logarithmic_axis_do_not_crowd(low, high):
     ticks = [tick for tick in axes[0, 0].get_yticks() if low <= tick <= high]
     assert 2 <= len(ticks) <= 6
     assert not any("times" in label.get_text() for label in axes[0, 0].get_yticklabels(which="both"))
+
+
+@pytest.mark.parametrize(("kind", "seeds"), [("range", 3), ("std", 3), ("none", 3), ("ci", 3), ("range", 2)])
+def test_a_legend_says_what_bands_mean_if_there_are_any(kind, seeds):
+    with bands(kind):
+        figure = draw("compare", made([{"algo": "dsgt", "end": 0.1, "seed": seed} for seed in range(seeds)])).figure
+    expected = [IN_LEGENDS[kind]] if kind in ("range", "std") and seeds == 3 else []
+    assert [text.get_text() for text in figure.legends[0].texts][1:] == expected
+
+
+def test_a_panel_of_zeros_leaves_the_axis_that_it_shares_its_numbers():
+    both = made([{"algo": "dsgt", "topology": graph, "end": 0.003} for graph in ("ring", "complete")])
+    agree = both.rows["run_id"] == "run1"
+    figure = draw(
+        "compare", replace(both, rows=both.rows.assign(consensus=both.rows["consensus"].mask(agree, 0)))
+    ).figure
+    tidy(figure)
+    left, right = (ax for ax in figure.axes if ax.get_subplotspec().is_last_row())
+    assert [text.get_text() for text in right.texts] == ["0 at every step"]
+    figure.draw_without_rendering()
+    low, high = left.get_ylim()
+    shown = [tick for tick in left.yaxis.get_major_ticks() if low <= tick.get_loc() <= high and tick.label1.get_text()]
+    assert len(shown) >= 2
 
 
 def test_lines_that_coincide_are_told_apart(without_dnasa):

@@ -51,7 +51,10 @@ def test_bias_has_a_line_of_its_own_for_equal_weights():
     labels = some.runs.assign(algo="adpsgd", equal_weights=some.runs["algo"] == "exact")
     facts = {run: {"algorithm": {"name": "adpsgd", "label": "AD-PSGD", **EVENTS}} for run in labels["run_id"]}
     picture = drawings()["bias"].draw(replace(some, runs=labels, facts=facts), FigureOptions())
-    assert [text.get_text() for text in picture.figure.legends[0].get_texts()] == ["AD-PSGD", "AD-PSGD, equal weights"]
+    assert [text.get_text() for text in picture.figure.legends[0].get_texts()][:2] == [
+        "AD-PSGD",
+        "AD-PSGD, equal weights",
+    ]
     ends = picture.data[(picture.data["x"] == 4) & (picture.data["metric"] == "minimizer_distance")]
     assert ends.set_index("equal_weights")["mean"].to_dict() == pytest.approx({False: 0.5, True: 0.01})
 

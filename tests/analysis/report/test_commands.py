@@ -13,6 +13,7 @@ import pytest
 import yaml
 
 from analysis.report.commands import run_command, sweep_commands
+from bench.base.cells import name_of
 from bench.base.home import ROOT
 from bench.config.plan import of_command
 from tests.helpers.invented import made
@@ -58,6 +59,13 @@ def test_the_commands_of_sweeps_have_what_they_need():
         ("python bench/run.py -m algo=dsgd 'seed=range(0,3)'", 1),
         ("python bench/run.py", 1),
     ]
+
+
+def test_the_command_of_a_notebooks_method_names_the_folder_of_its_module():
+    module = name_of("mine", "text")
+    results = made([{"algo": "dsgd", "eta": 0.1, "end": 1.0}], [{"sweep": "algo=mine", "plugins": module}])
+    ((command, _),) = sweep_commands(results)
+    assert command.startswith(f"HEARSAY_CELLS={results.source}/cells HEARSAY_PLUGINS={module} python")
 
 
 @pytest.mark.thorough

@@ -15,11 +15,14 @@ import pytest
 from rich.console import Console
 
 from bench.base.errors import UserError
+from bench.build.material import load_arrays
 from bench.data import sources
 from bench.data.recipe import NotHere, checksum, data_folder, load, prepare
 from bench.data.sources import Dropped, OpenML, Package, idx
+from bench.engine.launch import Launched
 from tests.helpers import local_data
 from tests.helpers.cli import ROOT
+from tests.helpers.configs import config
 from tests.helpers.disks import on_a_disk
 from tests.helpers.mentions import mentions
 
@@ -161,6 +164,23 @@ def test_the_data_folder_is_the_one_given_or_the_environments_or_the_cache(tmp_p
     monkeypatch.setenv("HEARSAY_DATA", str(tmp_path / "shelf"))
     assert data_folder() == tmp_path / "shelf"
     assert data_folder(tmp_path / "mine") == tmp_path / "mine"
+
+
+def test_only_downloaded_datasets_need_a_home_directory(monkeypatch):
+    """A user of a container may have none."""
+
+    def unknown(number):
+        raise KeyError(number)
+
+    for name in ("HOME", "HEARSAY_DATA", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr("pwd.getpwuid", unknown)
+    assert len(load_arrays(config(dataset="digits")).train_y)
+    ranks = Launched(1, None, "127.0.0.1:1", "x")  # nobody listens there
+    ranks.kill()
+    for given in (None, "~/data"):
+        with pytest.raises(UserError, match="HEARSAY_DATA"):
+            data_folder(given)
 
 
 def test_files_of_the_user_must_be_there_once_and_readable(tmp_path):

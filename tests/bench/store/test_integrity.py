@@ -269,19 +269,24 @@ def test_the_end_is_on_the_disk_before_the_way_back_is_gone(tmp_path, monkeypatc
     assert not folder.checkpoints.exists()
 
 
-def test_a_disk_that_does_not_take_it_fails_the_run(tmp_path, monkeypatch):
-    c = config(results=str(tmp_path))
+@pytest.mark.parametrize("runs", [1, 2])
+def test_a_failed_fsync_fails_all_runs_of_the_group(runs, tmp_path, monkeypatch):
+    configs, fsync, calls = [config(results=str(tmp_path), seed=seed) for seed in range(runs)], os.fsync, []
 
-    def broken(descriptor):
-        raise OSError(errno.EIO, "Input/output error")
+    def broken_once(descriptor):
+        calls.append(descriptor)
+        if len(calls) == 1:  # the kernel reports an error once
+            raise OSError(errno.EIO, "Input/output error")
+        fsync(descriptor)
 
     with monkeypatch.context() as patch:
-        patch.setattr(os, "fsync", broken)
-        assert run_all([c], QUIET) == 1
-    folder = RunFolder(c)
-    assert "results folder" in folder.status()["error"]
-    assert folder.stream.exists()
-    assert run_all([c], QUIET) == 0
+        patch.setattr(os, "fsync", broken_once)
+        assert run_all(configs, QUIET) == 1
+    for folder in map(RunFolder, configs):
+        assert folder.status()["state"] == "failed"
+        assert "results folder" in folder.status()["error"]
+        assert folder.stream.exists()
+    assert run_all(configs, QUIET) == 0
 
 
 def test_what_a_kill_at_the_very_end_leaves_is_removed_by_the_next_command(results):

@@ -1,5 +1,6 @@
 """The file that says how runs are claimed, and the leases: edited, replaced or damaged while runs go on."""
 
+import resource
 import time
 from pathlib import Path
 
@@ -91,4 +92,16 @@ def test_containers_with_one_host_name_and_process_id_test_locks_at_once(tmp_pat
     monkeypatch.setattr(locks.subprocess, "run", during)
     reasons.append(locks._trial(tmp_path))
     assert reasons == [None, None]
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_error_of_a_disk_that_takes_nothing_names_the_file(tmp_path):
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, hard))
+    try:
+        with pytest.raises(OSError, match="kind") as caught:
+            untrusted(tmp_path)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert caught.value.filename == str(tmp_path / "kind")
     assert not list(tmp_path.iterdir())

@@ -1,5 +1,6 @@
 """Asked to leave by a signal, a sweep writes down where every run stands, and later goes on from there."""
 
+import errno
 import json
 import os
 import signal
@@ -11,8 +12,14 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from bench.base.preemption import Preempted
 from bench.store.files import read_json
+from bench.store.run_folder import RunFolder
+from bench.sweep.sweep import run_all
+from bench.sweep.workers import Executor
+from tests.helpers.claims import QUIET
 from tests.helpers.cli import ROOT, typed
+from tests.helpers.configs import config
 from tests.helpers.processes import MARK, gone
 from tests.helpers.run_folders import folders, metrics, state
 from tests.messages import RESUMES
@@ -45,6 +52,24 @@ def started(words: tuple[str, ...], results: Path) -> subprocess.Popen[str]:
             return process
         time.sleep(0.02)
     raise AssertionError(process.communicate(timeout=20)[0])
+
+
+@pytest.mark.parametrize("reason", [Preempted, KeyboardInterrupt])
+def test_a_full_disk_does_not_hide_that_a_sweep_was_interrupted(reason, tmp_path, monkeypatch):
+    c = config(results=str(tmp_path))
+
+    def leave(*words):
+        raise reason
+
+    def full(folder):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Executor, "_compute", leave)
+        patch.setattr(RunFolder, "interrupt", full)
+        with pytest.raises(reason):
+            run_all([c], QUIET)
+    assert run_all([c], QUIET) == 0
 
 
 @pytest.mark.thorough

@@ -246,3 +246,13 @@ def test_a_setting_that_came_later_leaves_earlier_runs_their_names():
 def test_reports_that_schedule_nodes_has_no_effect(schedule, nodes, noted, capsys):
     check(config(algo={"name": "dsgd", "schedule": schedule}, schedule_nodes=nodes))
     assert (f"schedule_nodes={nodes}" in capsys.readouterr().err) == noted
+
+
+@pytest.mark.parametrize(
+    ("dataset", "nodes", "value"),
+    [("tokens", 6, "nodes=6"), ({"name": "factorisation", "observed": 0.001}, 4, "dataset.observed=0.001")],
+)
+def test_rejects_options_of_a_drawn_problem_before_any_run(dataset, nodes, value):
+    with pytest.raises(UserError, match=value):
+        check(config(dataset=dataset, nodes=nodes))
+    check(config(dataset="tokens", nodes=5))

@@ -8,7 +8,18 @@ from collections.abc import Iterator
 from analysis.report.bibtex import bibliography_of
 from bench.base.provenance import MARKS, PROVENANCE
 from bench.base.registry import algorithms
-from bench.build.words import assumptions, costs, kind, requirements, rounds, sends, short, status
+from bench.build.words import (
+    assumptions,
+    costs,
+    kind,
+    knowledge,
+    requirements,
+    rounds,
+    sends,
+    short,
+    status,
+    stepsize_rule,
+)
 from bench.config.names import CONF
 from bench.config.reference import described
 from bench.method import Algorithm, Properties
@@ -39,11 +50,12 @@ def index(found: dict[str, Properties]) -> Iterator[str]:
     yield "# All methods"
     yield (
         f"The suite has {len(found)} methods. Click a name for its rule, its options and a figure. Click a column to "
-        "sort by it. [Methods](../docs/methods.md) explains the columns."
+        "sort by it. n is the number of nodes, T the number of steps. "
+        "[Methods](../docs/methods.md) explains the columns."
     )
     rows = [
         (
-            f"[{p.label}](methods/{name}.md) `{name}`", kind(p), ", ".join(p.needs) or "nothing",
+            f"[{p.label}](methods/{name}.md) `{name}`", kind(p), knowledge(p),
             assumptions(p), sends(p), rounds(p), f"{p.gradients}", status(p), short(p.cite),
         )
         for name, p in found.items()
@@ -69,9 +81,8 @@ def rule(cls: type[Algorithm], properties: Properties) -> Iterator[str]:
         yield "This rule is shown as in the docstring, because one of its symbols has no translation to LaTeX."
     symbol, text = NODE if properties.asynchronous else ALL
     yield f"{markdown(symbol)}: {markdown(text)}."
-    stepsizes = " ".join((cls.stepsizes.__doc__ or "").partition("Args:")[0].split())
-    if stepsizes:
-        yield f"Stepsizes: {typeset(stepsizes)}"
+    if formulas := stepsize_rule(cls):
+        yield f"Stepsizes: {typeset(formulas)}"
 
 
 def typeset(text: str) -> str:
@@ -91,7 +102,7 @@ def glance(properties: Properties) -> Iterator[str]:
             "family": properties.family,
             "kind": kind(properties),
             f"cost of {name}": cost,
-            "must know": ", ".join(properties.needs) or "only n (nodes) and T (steps)",
+            "must know": knowledge(properties),
             "assumes": assumptions(properties) or "nothing beyond smoothness and bounded variance",
             "requires": requirements(properties),
             "checked properties": ", ".join(checked_properties(properties)) or "those of every method",

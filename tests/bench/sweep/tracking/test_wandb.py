@@ -359,12 +359,14 @@ def test_without_wandb_or_without_room_for_it_runs_are_made(tmp_path):
 
 
 @pytest.mark.thorough
-def test_a_disk_too_small_for_wandb(tmp_path):
+@pytest.mark.parametrize("size", ["4k", "64k"])  # for the first file, and for a part of the history
+def test_a_disk_too_small_for_wandb(size, tmp_path):
     (tmp_path / "results").mkdir()
-    words = " ".join([*SHORT, "engine=stacked", f"results={tmp_path}/results"])
+    words = " ".join([*SHORT, "eval_every=1", "engine=stacked", f"results={tmp_path}/results"])
     clean = "env -u WANDB_MODE HOME=" + str(tmp_path)
     script = f"{clean} '{sys.executable}' '{ROOT}/bench/run.py' {words}; echo exit $?"
-    done = on_a_disk(tmp_path / "results" / "wandb", "size=4k", script)
+    done = on_a_disk(tmp_path / "results" / "wandb", f"size={size}", script)
     assert "exit 0" in done.stdout, done.stdout + done.stderr
     assert "done at step 60" in done.stdout
     assert f"1 run was {NOT_UPLOADED}" in done.stdout
+    assert "1 written" in command("bench/sync.py", cwd=tmp_path).stdout

@@ -1,0 +1,52 @@
+"""Checks that a table of runs, which users may edit, has the stored evaluations."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+from pandas.api.types import is_numeric_dtype
+
+from bench.base.errors import UserError
+
+FOLDER = "folder"
+"""The column with the folder of each run, or with the archive or W&B project that it comes from."""
+KEY = [FOLDER, "run_id", "step"]
+"""The columns that identify an evaluation."""
+GIVEN = " (given)"
+"""The ending of the columns of the given table, in a merged one."""
+WHOLE = (
+    "Figures and tables use the stored evaluations of the runs. Pass a table of hearsay.sweep or hearsay.load; you can "
+    "remove whole runs, as in runs[runs['algo'] == 'dsgd']."
+)
+
+
+def check_stored(given: pd.DataFrame, stored: pd.DataFrame) -> None:
+    """Raise ``UserError`` unless a table has all stored evaluations of these runs, with the same values.
+
+    Columns that only one of the tables has are not compared.
+    """
+    here = [given[name].isin(stored[name].unique()) for name in (FOLDER, "run_id")]
+    mine = given[here[0] & here[1]].drop_duplicates(KEY)
+    both = stored.merge(mine, on=KEY, how="outer", suffixes=("", GIVEN), indicator="from")
+    if (lacking := both["from"] == "left_only").any():
+        run = both.loc[lacking, "run_id"].iloc[0]
+        count = (lacking & (both["run_id"] == run)).sum()
+        raise UserError(f"The table of runs lacks {count} evaluations of the run {run}. {WHOLE}")
+    if (foreign := both["from"] == "right_only").any():
+        run, step = both.loc[foreign, ["run_id", "step"]].iloc[0]
+        raise UserError(f"The table of runs has step = {step} of the run {run}, which has no such evaluation. {WHOLE}")
+    for name in stored:
+        if f"{name}{GIVEN}" in both and (edited := _differ(both[name], both[f"{name}{GIVEN}"])).any():
+            run, value, other = both.loc[edited, ["run_id", name, f"{name}{GIVEN}"]].iloc[0]
+            raise UserError(
+                f"The table of runs has {name} = {other} of the run {run}. The stored value is {value}. {WHOLE}"
+            )
+
+
+def _differ(values: pd.Series, others: pd.Series) -> np.ndarray:
+    """Return where two columns differ. Missing values are equal."""
+    one, other = values.notna().to_numpy(), others.notna().to_numpy()
+    out, both = one != other, one & other
+    kind = float if is_numeric_dtype(values) and is_numeric_dtype(others) else object
+    out[both] = values[both].to_numpy(kind) != others[both].to_numpy(kind)
+    return out

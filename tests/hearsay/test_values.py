@@ -1,0 +1,85 @@
+"""Values of a notebook and of its module: equal ones, and different ones of each type."""
+
+import linecache
+from collections import OrderedDict
+from dataclasses import dataclass
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import torch
+
+from bench.base.errors import UserError
+from hearsay.values import check_equal, described
+
+
+@dataclass
+class Options:
+    gain: float
+
+
+def check(notebook, module):
+    mine, theirs = {"__name__": "__main__", "x": notebook}, {"__name__": "cell", "x": module}
+    check_equal(described(["x", "absent"], theirs), theirs, mine)
+
+
+def defined(text, home):
+    """Execute a statement as a part of a cell, with its source."""
+    values, file = {"__name__": home}, f"<{home} {text}>"
+    linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
+    exec(compile(text, file, "exec"), values)
+    return values["x"]
+
+
+PAIRS = [
+    (float("nan"), 1.0),
+    (1, 1.0),
+    ("a", "b"),
+    ({"a": [1, (2, {3})]}, {"a": [1, (2, {4})]}),
+    (OrderedDict(a=1), {"a": 1}),
+    (np.array([1.0, np.nan]), np.array([1.0, 2.0])),
+    (np.zeros((2, 3)), np.zeros((3, 2))),
+    (np.array(["a", None], dtype=object), None),
+    (torch.tensor([1.0], requires_grad=True), torch.tensor([2.0])),
+    (torch.ones(2, dtype=torch.bfloat16), torch.zeros(2, dtype=torch.bfloat16)),
+    (SimpleNamespace(gain=1.0), SimpleNamespace(gain=2.0)),
+    (Options(1.0), Options(2.0)),
+]
+
+
+@pytest.mark.parametrize(("one", "other"), PAIRS)
+def test_different_values_are_rejected_and_equal_ones_are_not(one, other):
+    check(one, one)
+    with pytest.raises(UserError, match="x"):
+        check(one, other)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("def x(a, b=1):\n    return lambda: a + 2", "def x(a, b=2):\n    return lambda: a + 2"),
+        ("def x(a):\n    return lambda: a + 2", "def x(a):\n    return lambda: a + 3"),
+        ("class x:\n    @property\n    def f(self): return 1", "class x:\n    @property\n    def f(self): return 2"),
+        ("def x(a):\n    return math.exp(a + 1)", "def x(a):\n    return math.exp(a - 1)"),
+        ("class x(list): a = 1", "class x(dict): a = 1"),
+        ("class x:\n    def __call__(self): return 1", "class x:\n    def __call__(self): return 2"),
+    ],
+)
+def test_definitions_are_compared_by_their_source(one, other):
+    check(defined(one, "__main__"), defined("import math\n\n" + one, "cell"))
+    with pytest.raises(UserError, match="x"):
+        check(defined(one, "__main__"), defined(other, "cell"))
+
+
+def test_containers_that_contain_themselves_are_equal():
+    one: list[object] = []
+    one.append(one)
+    other: list[object] = [1]
+    other.append(other)
+    check(one, other)
+
+
+def test_other_objects_are_compared_by_their_type(tmp_path):
+    with (tmp_path / "a").open("w") as one, (tmp_path / "b").open("w") as other:
+        check(one, other)
+        one.write("still open")
