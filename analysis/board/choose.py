@@ -117,6 +117,17 @@ def setting_of(row: Mapping[str, Any]) -> str:
     return named({k.removeprefix(OPTION): v for k, v in row.items() if k.startswith(OPTION) and pd.notna(v)})
 
 
+def differing(given: pd.DataFrame, right: pd.DataFrame) -> str:
+    """Return the first row of ``chosen.csv`` that has another setting than the right one; empty if there is none."""
+    keys = ["ruleset", "workload", "method"]
+    rows = (table.to_dict("records") for table in (given, right))
+    said, due = ({tuple(row[key] for key in keys): setting_of(row) for row in some} for some in rows)
+    for key in sorted(said.keys() | due.keys()):
+        if said.get(key) != due.get(key):
+            return f"{' '.join(key)} has {said.get(key, 'no setting')} instead of {due.get(key, 'none')}"
+    return ""
+
+
 def _typed(values: Mapping[str, Any]) -> dict[str, Any]:
     """Return options as on the command line: eta is algo.eta."""
     return {OPTION + name: value for name, value in values.items()}

@@ -10,7 +10,7 @@ from pathlib import Path
 import pandas as pd
 
 from analysis.board.cells import Curve, cells, curves
-from analysis.board.choose import DEV, TUNED, as_table, choose_dev, choose_tuned, graded, native
+from analysis.board.choose import DEV, TUNED, as_table, choose_dev, choose_tuned, differing, graded, native
 from analysis.board.clock import clocks
 from analysis.board.extended import sealed_protocol, side_protocol, with_submission
 from analysis.board.frozen import read_frozen
@@ -22,6 +22,7 @@ from analysis.board.protocol import Protocol, read_protocol
 from analysis.board.scores import by_tries, finalists, reported, scored, standings
 from analysis.board.side import SideTable
 from analysis.board.targets import MINIMUM, freeze
+from analysis.results.errors import NoData
 from analysis.results.labels import marked, method_name
 from analysis.results.results import Results
 from analysis.results.warnings import warnings
@@ -129,11 +130,14 @@ class Study:
 
     @cached_property
     def chosen(self) -> pd.DataFrame:
-        """The frozen choice."""
+        """The frozen choice; that of a submission must follow from its runs with the tuning seeds."""
         columns = ("ruleset", "workload", "method")
         found = [read_frozen(self.home / "chosen.csv", "choose", columns, self.size)]
         if self.submission:
-            found.append(read_frozen(self.submission / "chosen.csv", "choose", columns))
+            file = self.submission / "chosen.csv"
+            found.append(read_frozen(file, "choose", columns))
+            if wrong := differing(found[-1], self.choice):
+                raise NoData(f"{file} has another choice than the tuning seeds: {wrong}; repeat make_board.py choose")
         return pd.concat(found, ignore_index=True)
 
     @cached_property

@@ -131,6 +131,11 @@ def test_a_submission_is_one_more_entrant(study, tmp_path):
     both = Study(study.results, tmp_path, tmp_path, "full", folder).standings
     scores = both[(both["ruleset"] == "tuned") & (both["price"] == "gradients")].set_index("method")["score"]
     assert scores["mine"] == scores["dadam"]
+    chosen = pd.read_csv(folder / "chosen.csv", dtype={"algo.eta": float})
+    chosen.loc[chosen["workload"] == "T1", "algo.eta"] = 0.1  # as if it were chosen by the report seeds
+    chosen.to_csv(folder / "chosen.csv", index=False)
+    with pytest.raises(NoData, match=r"tuned T1 mine has .*0\.1"):
+        _ = Study(study.results, tmp_path, tmp_path, "full", folder).standings
     with pytest.raises(NoData, match=r"submission\.yaml"):
         _ = Study(study.results, tmp_path, tmp_path, "full", tmp_path / "none").protocol
 
