@@ -35,7 +35,8 @@ def test_a_file_that_was_cut_off_is_rejected(file, tmp_path):
     whole = file.read_bytes()
     cut = tmp_path / file.name
     for size in [*range(0, len(whole), len(whole) // 97), *range(len(whole) - 20, len(whole))]:
-        for content in (whole[:size], whole[:size].ljust(len(whole), b"\0")):
+        padded = whole[:size].ljust(len(whole), b"\0")
+        for content in {whole[:size], padded} - {whole}:  # the file may end with a zero
             cut.write_bytes(content)
             with pytest.raises(OSError, match=cut.name):
                 must_be_complete(cut, ENTRIES)
