@@ -360,7 +360,7 @@ def test_forty_methods_in_a_dozen_families_are_told_apart():
     picture = draw("curves", made)
     assert inside(picture.figure)
     (key,) = picture.figure.legends
-    assert len(key.get_texts()) == 40
+    assert len(key.get_texts()) == 40 + 1  # the last one says what the bands are
     lowest = min(ax.get_tightbbox().y0 for ax in picture.figure.axes)
     assert key.get_window_extent().y1 <= lowest  # below, and over no panel
     assert key.get_window_extent().y0 >= picture.figure.bbox.y0
