@@ -56,9 +56,10 @@ def pack(submission: Submission, words: Sequence[str]) -> int:
 
 
 def kind_of_machine(manifest: Mapping[str, Any]) -> str:
-    """Return what the last bits of a run depend on, for example x86_64, torch 2.13.0+cpu, or the name of the GPU."""
+    """Return what the last bits of a run depend on: the GPU, or processor and cores, as x86_64 with 8 cores; torch."""
     host = manifest["host"]
-    return f"{host.get('gpu') or host['machine']}, torch {manifest['versions']['torch']}"
+    where = host.get("gpu") or f"{host['machine']} with {host['cores']} cores"
+    return f"{where}, torch {manifest['versions']['torch']}"
 
 
 def machines_of(file: Path) -> str:

@@ -1,6 +1,7 @@
 """Submissions: what is complete and computed again is accepted, what was tampered with is refused."""
 
 import math
+import os
 import platform
 import re
 from types import SimpleNamespace
@@ -18,7 +19,7 @@ from bench.sweep.protocol.phases import cells
 from bench.sweep.protocol.pieces import composed
 from bench.sweep.protocol.read import BOARD, entrant, read
 from bench.sweep.protocol.submission import Submission, read_submission
-from bench.sweep.protocol.verify import check_complete, difference, machines_of, pack, submitted
+from bench.sweep.protocol.verify import check_complete, difference, kind_of_machine, machines_of, pack, submitted
 from tests.helpers.cli import python
 
 METHOD = '''"""D-SGD under another name."""
@@ -152,7 +153,8 @@ def test_a_submission_of_the_quick_size_needs_no_version(written, small):
 @pytest.mark.thorough
 def test_the_example_is_accepted():
     """A salt whose cell takes seconds. The last bits of a run depend on the machine."""
-    machine = f"{platform.machine()}, torch {torch.__version__}"
+    host = {"machine": platform.machine(), "cores": os.cpu_count()}
+    machine = kind_of_machine({"host": host, "versions": {"torch": torch.__version__}})
     if machines_of(BOARD.parent / "submissions" / "example" / "runs.parquet") != machine:
         pytest.skip(f"the example was computed on another machine than {machine}")
     done = python("bench/board.py", "check", "example", "--salt", "9")
