@@ -9,7 +9,7 @@ import yaml
 from bench.base.errors import UserError
 from bench.base.registry import algorithms
 from bench.sweep.protocol.chosen import Chosen, next_value, values_to_try
-from bench.sweep.protocol.hidden import variants
+from bench.sweep.protocol.hidden import changed, variants
 from bench.sweep.protocol.phases import PHASES, cells
 from bench.sweep.protocol.read import entrant, read
 from bench.sweep.protocol.sealed import sealed, write_sealed
@@ -76,6 +76,14 @@ def test_report_seeds_are_in_no_other_phase(board):
     report = seeds.pop("report")
     assert report == set(range(100, 110))
     assert all(report.isdisjoint(some) for some in seeds.values())
+
+
+@pytest.mark.parametrize(
+    ("value", "new"),
+    [(0.2, (0.6, 0.0666667)), (0.9, (0.7, 0.966667)), (2.0, (6.0, 0.666667)), (5, (15, 2)), (1, (3, 1))],
+)
+def test_a_number_is_multiplied_a_decay_rate_approaches_1_and_an_integer_is_rounded(value, new):
+    assert (changed(value, 3), changed(value, 1 / 3)) == new
 
 
 def test_hidden_numbers_are_changed_one_at_a_time(board):

@@ -3,7 +3,7 @@
 import pytest
 import wandb
 
-from bench.sweep.tracking.offline_file import must_be_complete
+from bench.sweep.tracking.offline_file import BLOCK, must_be_complete, records
 from bench.sweep.tracking.wandb_run import wandb_settings
 
 ENTRIES = 3
@@ -34,9 +34,19 @@ def test_a_file_that_was_cut_off_is_rejected(file, tmp_path):
     """Also between two records, and where the disk keeps the length but not the content."""
     whole = file.read_bytes()
     cut = tmp_path / file.name
-    for size in [*range(0, len(whole), len(whole) // 97), *range(len(whole) - 20, len(whole))]:
+    for size in [
+        *range(0, len(whole), len(whole) // 97),
+        *range(len(whole) - 60, len(whole)),
+    ]:  # the last record is short
         padded = whole[:size].ljust(len(whole), b"\0")
         for content in {whole[:size], padded} - {whole}:  # the file may end with a zero
             cut.write_bytes(content)
             with pytest.raises(OSError, match=cut.name):
                 must_be_complete(cut, ENTRIES)
+
+
+def test_a_record_in_several_pieces_must_be_whole(file, tmp_path):
+    cut = tmp_path / file.name
+    cut.write_bytes(file.read_bytes()[: 2 * BLOCK])  # between two pieces of a record
+    with pytest.raises(OSError, match=cut.name):
+        list(records(cut))
