@@ -32,6 +32,7 @@ from bench.config.run_config import SHORT, RunConfig
 from bench.network.graphs import Topology
 from bench.network.weights import Rule
 from bench.store.software import LIBRARIES
+from bench.training.metrics import Metric
 
 ORDER = (
     *(BENCH / name for name in ("build/events.py", "clock/choice.py", "clock/compute.py", "clock/network.py")),
@@ -49,10 +50,23 @@ def fingerprint(config: RunConfig) -> str:
 
 
 def parts(config: RunConfig) -> dict[str, str]:
-    """Return the parts of the fingerprint for comparisons of runs: a hash of the core, and one of every other file."""
+    """Return the parts of the fingerprint for comparisons of runs: a hash of the core, and one of every other file.
+
+    A choice of a plug-in has the names of its files too: two plug-ins may use one name in files of different names.
+    """
     files, central = sources(config), _core_names()
     others = {name: digest[:SHORT] for name, digest in sorted(files.items()) if name not in central}
-    return {"core": combined({name: files[name] for name in central}), **others}
+    return {"core": combined({name: files[name] for name in central}), **others, **_origins(config)}
+
+
+def _origins(config: RunConfig) -> dict[str, str]:
+    """Return the files of the choices and metrics of plug-ins, such as algorithm/mine: mine.py."""
+    out = {}
+    for registry, name in [*choices(config), *((metrics, name) for name in metrics)]:
+        files = {*map(_source, _with_bases(_function(registry[name]))), registry.file(name)}
+        if names := sorted({imported.name(file) for file in files if file and not imported.is_ours(file)}):
+            out[f"{registry.kind.replace(' ', '_')}/{name}"] = "+".join(names)
+    return out
 
 
 def sources(config: RunConfig) -> dict[str, str]:
@@ -136,7 +150,11 @@ def chosen(config: RunConfig) -> list[object]:
     """Return the choices of a configuration: functions, and classes with their bases."""
     items = [_function(registry[name]) for registry, name in choices(config)]
     items += models[config.model.name].sources(**config.model.options)
-    return [part for item in items for part in (inspect.getmro(item) if inspect.isclass(item) else [item])]
+    return [part for item in items for part in _with_bases(item)]
+
+
+def _with_bases(item: Any) -> Iterable[Any]:
+    return inspect.getmro(item) if inspect.isclass(item) else [item]
 
 
 def _function(item: Any) -> Any:
@@ -145,6 +163,8 @@ def _function(item: Any) -> Any:
             return item.graph
         case Rule():
             return item.weigh
+        case Metric():
+            return item.function
         case (shape, _):
             return shape
     return item
@@ -162,8 +182,8 @@ def has_plugins(config: RunConfig) -> bool:
 
 def is_plugin(registry: Registry[Any], name: str) -> bool:
     """Return whether an item, a base of it or its registration is code of a plug-in."""
-    item, file = _function(registry[name]), registry.file(name)
-    return _outside(inspect.getmro(item) if inspect.isclass(item) else [item], [file] if file else [])
+    file = registry.file(name)
+    return _outside(_with_bases(_function(registry[name])), [file] if file else [])
 
 
 def is_plugin_model(config: RunConfig) -> bool:

@@ -13,6 +13,7 @@ from bench.base.registry import discover, metrics, schedules, topologies
 from bench.build.fingerprint import combined, fingerprint, has_plugins, parts, sources
 from bench.build.origin import disagreement, made_of
 from bench.store.run_folder import RunFolder
+from bench.store.software import differing
 from bench.sweep.resume import stale
 from bench.training.metrics import metric
 from tests.helpers.configs import config
@@ -169,6 +170,35 @@ def test_the_file_that_registers_an_item_of_another_file_counts(plugin, tmp_path
         assert {"registering.py", "graph_makers.py"} <= sources(mine).keys()
         assert has_plugins(mine)
     assert "registering.py" not in sources(config())
+
+
+GRAPH = """
+import networkx as nx
+from bench.network.graphs import topology
+
+@topology("of_two_plugins")
+def graph(nodes: int) -> nx.Graph:
+    return nx.GRAPH(nodes)
+"""
+
+
+def test_plugins_of_one_name_in_files_of_different_names_differ(plugin, monkeypatch):
+    made, before = [], dict(topologies._items)
+    for file, graph in (("first_graph", "cycle_graph"), ("second_graph", "complete_graph")):
+        monkeypatch.setattr(topologies, "_items", dict(before))
+        plugin(file, GRAPH.replace("GRAPH", graph))
+        made.append(("dsgd", {"sources": parts(config(topology="of_two_plugins"))}))
+    assert differing(made) == ["topology/of_two_plugins"]
+    assert not any(name.startswith(("topology/", "algorithm/")) for name in parts(config()))
+
+
+def test_metrics_of_one_name_in_files_of_different_names_differ(plugin, monkeypatch):
+    made, before = [], dict(metrics._items)
+    for file in ("first_metric", "second_metric"):
+        monkeypatch.setattr(metrics, "_items", dict(before))
+        plugin(file, METRIC)
+        made.append(("dsgd", {"sources": parts(config())}))
+    assert differing(made) == ["metric/strange"]
 
 
 def test_files_of_one_name_in_folders_without_init_all_count(plugin, tmp_path, monkeypatch):
