@@ -25,6 +25,22 @@ class Graph(Protocol):
         """Return the messages of round r, which belongs to step t."""
 
 
+MOST_MESSAGES = 20_000_000_000
+"""The messages of a run whose rounds are computed one by one; they take about five minutes."""
+OVERHEAD = 10_000
+"""A round takes at least the time of so many messages."""
+
+
+def check_size(graph: Graph, rounds: int) -> None:
+    """Reject so many rounds if computing them one by one takes too long: the counts of a run may be invalid."""
+    most = MOST_MESSAGES // (len(graph.messages(0).source) + OVERHEAD) if graph.kind == "gossip" else MOST_MESSAGES
+    if rounds > most:
+        raise UserError(
+            f"The run has {rounds} rounds or steps that differ; times on a network have a limit of {most} of them on "
+            f"a graph like this, with {graph.nodes} nodes."
+        )
+
+
 class StaticGraph:
     """A graph that is the same in every round, from a list of its edges."""
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from bench.base.errors import UserError
 from bench.clock.compute import NANO, Compute
-from bench.clock.costs import Graph, RunCosts
+from bench.clock.costs import Graph, RunCosts, check_size
 from bench.clock.network import Links, Network
 from bench.network.sparse import Messages
 
@@ -66,6 +66,7 @@ _known: OrderedDict[Hashable, tuple[Network, Seconds]] = OrderedDict()
 
 def node_times(costs: RunCosts, network: Network, gradient_s: float | None = None) -> Iterator[np.ndarray]:
     """Yield the time of every node in nanoseconds, int64 (n,), at each evaluation of a run."""
+    check_size(costs.graph, _computed_singly(costs, network))
     rounds = Rounds(costs.graph, network.links(costs.nodes), costs.seed, network.name)
     base = network.compute.base(costs.nodes, costs.gradient_s, gradient_s)
     now, r = np.zeros(costs.nodes, dtype=np.int64), 0
@@ -89,6 +90,14 @@ def node_times(costs: RunCosts, network: Network, gradient_s: float | None = Non
             k += 1
         before = after
         yield now
+
+
+def _computed_singly(costs: RunCosts, network: Network) -> int:
+    """Return a number of rounds and steps that are computed one by one; ``Regime`` skips most of the others."""
+    steps = np.diff(costs.steps, prepend=-1 if costs.steps[0] == 0 else 0)
+    made = np.diff(costs.rounds, prepend=0)
+    equal = (made % steps == 0) & (not (network.compute.random or network.loss or costs.graph.period is None))
+    return int(np.where(equal, made // steps, made + steps).sum())
 
 
 def _sizes(bits: float, rounds: int, shares: tuple[float, ...]) -> list[float]:

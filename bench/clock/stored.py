@@ -11,7 +11,7 @@ import numpy as np
 from bench.base import renamed
 from bench.base.errors import UserError
 from bench.clock.choice import missing
-from bench.clock.costs import Graph, RunCosts, StaticGraph
+from bench.clock.costs import Graph, RunCosts, StaticGraph, check_size
 from bench.network.drawn import build_network
 from bench.network.graphs import NetworkKind
 from bench.network.mixing import Mixing
@@ -22,6 +22,10 @@ from bench.store.record import LATER
 REFERENCES: dict[str, NetworkKind] = {"all_reduce": "all_reduce", "alone": "alone"}
 MOST_NODES = 10_000
 """Links between so many nodes take several GB; a label of a stranger may claim more."""
+MOST_BUILT = 2_000
+"""Building a graph of so many nodes from its topology takes up to a minute."""
+SLACK = 100
+"""A random coin or a plug-in may need more rounds than its method declares, but not so many times as many."""
 SINGLE = 1e-6
 """The relative error of bytes in an archive, which has them in single precision."""
 
@@ -54,6 +58,12 @@ def costs_of_run(labels: Mapping[str, Any], manifest: Mapping[str, Any], rows: M
     rounds = _column(rows, "rounds", name)
     if rounds is None:
         rounds = np.floor(steps * _declared(declared, "rounds", name) + declared.get("start_rounds", 0) + 1e-9)
+    most = SLACK * max(1.0, float(declared.get("rounds") or 1)) * (steps.max() + 1)
+    if not rounds.max() <= most + float(declared.get("start_rounds") or 0):
+        raise UserError(
+            f"The run {name} counts {rounds.max():g} rounds in {steps.max():g} steps, more than {SLACK} times those of "
+            "its method, so that it has no time on a network. Repeat the run."
+        )
     gradients = _column(rows, "gradients", name)
     if gradients is not None:
         gradients = gradients / (int(_label(labels, "batch_size", name)) * nodes)
@@ -100,6 +110,7 @@ def _copies(graph: Graph, steps: np.ndarray, rounds: np.ndarray) -> np.ndarray:
         whole, rest = np.divmod(rounds, graph.period)
         return whole * turns.sum() + np.append(0, turns.cumsum())[rest]
     total = int(rounds[-1])
+    check_size(graph, total)
     when = np.searchsorted(rounds, np.arange(total), side="right")  # the evaluation after each round
     low, first = np.append(0, rounds[:-1])[when], np.append(0, steps[:-1])[when]
     per = np.maximum(np.diff(rounds, prepend=0)[when], 1)
@@ -134,6 +145,11 @@ def _graph(labels: Mapping[str, Any], manifest: Mapping[str, Any], nodes: int, s
                 "on a network."
             )
         edges, options = tuple(map(tuple, mixing["edge_list"])), (("directed", bool(mixing.get("directed", False))),)
+    elif nodes > MOST_BUILT:
+        raise UserError(
+            f"The run {name} has {nodes} nodes on a graph that changes, loses messages or has many edges; times on a "
+            f"network have a limit of {MOST_BUILT} nodes on such graphs."
+        )
     lost = None if reliable else (str(links), _options(labels, "links"))
     return _built(topology, nodes, options, seed if lost or mixing.get("drawn") else 0, lost, edges)
 

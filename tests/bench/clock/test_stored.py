@@ -163,3 +163,33 @@ def test_rejects_more_nodes_than_memory_has_links_for():
     labels, manifest, rows, _ = stored()
     with pytest.raises(UserError, match="1000000"):
         costs_of_run({**labels, "nodes": 1_000_000}, manifest, rows)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [{"topology": {"name": "matching"}}, {"links": {"name": "lossy", "p": 0.1}}, {"topology": {"name": "ring"}}],
+    ids=str,
+)
+@pytest.mark.parametrize("declared", [1, 1e9])
+def test_rejects_more_rounds_than_the_steps_of_a_run_have(settings, declared):
+    labels, manifest, rows, _ = stored(**settings)
+    rows["rounds"][-1] = 3e7
+    network = NETWORK.changed(timeout_s=0.1, loss=0.1)
+    with pytest.raises(UserError, match="3e\\+07|30000"):
+        seconds(costs_of_run(labels, {**manifest, "algorithm": {"rounds": declared, "samples": 1}}, rows), network)
+
+
+def test_rejects_steps_that_take_too_long_one_by_one():
+    labels, manifest, rows, _ = stored()
+    long = {name: values.astype(float) for name, values in rows.items()}
+    for values in long.values():
+        values[-1] = values[1] * 5e7
+    assert seconds(costs_of_run(labels, manifest, long), NETWORK).slowest[-1] > 1e6
+    with pytest.raises(UserError, match="2000000001"):
+        seconds(costs_of_run(labels, manifest, long), NETWORK.changed(timeout_s=0.1, loss=0.1))
+
+
+def test_rejects_a_graph_that_is_too_large_to_build():
+    labels, manifest, rows, _ = stored(links={"name": "lossy", "p": 0.1})
+    with pytest.raises(UserError, match="9999"):
+        costs_of_run({**labels, "nodes": 9999, "topology": "complete"}, manifest, rows)
