@@ -14,6 +14,7 @@ from analysis.drawing.panels import Picture, legend, legend_entry, letter_panel,
 from analysis.drawing.style import Style, styles, variant
 from analysis.drawing.symbols import with_values
 from analysis.figures import figure
+from analysis.results.columns import with_columns
 from analysis.results.labels import metric_name, name_of
 from analysis.results.results import Results
 from analysis.study.figure_options import FigureOptions
@@ -83,7 +84,8 @@ def draw(results: Results, request: FigureOptions) -> Picture:
         x = request.x if request.x and rows[request.x].notna().any() else "step"  # on a stream there are no epochs
         for ax, metric in zip(axes[:, column], names[column], strict=True):
             ax.set_ylabel(metric_name(metric, results) if column == 0 or not shared else "")
-            drawn += [table.assign(**key) for table in _panel(ax, rows, columns[column], looks, x, metric, results)]
+            tables = _panel(ax, rows, columns[column], looks, x, metric, results)
+            drawn += [with_columns(table, key) for table in tables]
         axes[-1, column].set_xlabel(metric_name(x, results))
         letter_panel(axes[0, column], title)
     _without_numbers(axes.flat)
@@ -141,7 +143,8 @@ def _panel(
     for line in lines:
         style, after = looks[line.algo, line.form], 0 if metric in FROM_THE_FIRST_STEP else -1
         table = curve(ax, results.curves(line.runs[DRAWN]), x, metric, style, after, log, results)
-        yield table.assign(algo=line.algo, variant=line.form.removeprefix(", "), **columns_of(line.chosen, line.algo))
+        own = {"algo": line.algo, "variant": line.form.removeprefix(", ")}
+        yield with_columns(table, {**own, **columns_of(line.chosen, line.algo)})
     if log and not (rows[metric] > 0).any():
         ax.text(0.5, 0.5, ZEROS, ha="center", va="center", transform=ax.transAxes)
 
@@ -172,7 +175,8 @@ def _same_form(results: Results, runs: pd.DataFrame) -> pd.DataFrame:
     """Give runs that lack an option the only value that their method has: a missing option makes no variant."""
     for option in (c for c in results.options if c in runs):
         known = runs.groupby("algo")[option]
-        runs = runs.assign(**{option: runs[option].where(known.transform("nunique") != 1, known.transform("first"))})
+        filled = runs[option].where(known.transform("nunique") != 1, known.transform("first"))
+        runs = with_columns(runs, {option: filled})
     return runs
 
 

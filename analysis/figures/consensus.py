@@ -11,6 +11,7 @@ from analysis.drawing.panels import Picture, legend, legend_entry, letter_panel,
 from analysis.drawing.style import INK, Style, styles
 from analysis.drawing.symbols import with_values
 from analysis.figures import figure
+from analysis.results.columns import with_columns
 from analysis.results.labels import RHO, metric_name
 from analysis.results.results import Results
 from analysis.study.figure_options import FigureOptions
@@ -48,7 +49,7 @@ def draw(results: Results, request: FigureOptions) -> Picture:
             log = log_scale(ax, rows[metric], metric)
             for algo, style in look.items():
                 table = curve(ax, rows[rows["algo"] == algo], "step", metric, style, 0, log, results)
-                drawn.append(table.assign(algo=algo, **columns_of(chosen, algo), **key))
+                drawn.append(with_columns(table, {"algo": algo, **columns_of(chosen, algo), **key}))
             ax.set_ylabel(metric_name(metric, results) if column == 0 else "")
         for algo in look:
             settings[algo].append(setting_of(chosen, algo))
@@ -60,7 +61,7 @@ def draw(results: Results, request: FigureOptions) -> Picture:
         if "consensus" in names:
             bounds, shares = _draw_bounds(axes[names.index("consensus"), column], rows, look)
             bounded |= {*bounds}
-            drawn += [table.assign(algo=algo, **key) for algo, table in bounds.items()]
+            drawn += [with_columns(table, {"algo": algo, **key}) for algo, table in bounds.items()]
             notes += [f"{key['topology']} graph: {sentence}" for sentence in shares]
     if "tracking_error" in names:
         table = pd.concat(drawn)

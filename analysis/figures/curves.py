@@ -11,6 +11,7 @@ from analysis.drawing.style import styles
 from analysis.drawing.symbols import what_is_tuned, with_values
 from analysis.figures import figure
 from analysis.figures.stepsize import COMMAND
+from analysis.results.columns import with_columns
 from analysis.results.labels import metric_name, name_of
 from analysis.results.results import NETWORK_S, Results
 from analysis.study.figure_options import FigureOptions
@@ -55,7 +56,7 @@ def draw(results: Results, request: FigureOptions) -> Picture:
         for ax, metric in zip(row, names, strict=True):
             for algo, style in look.items():
                 table = curve(ax, rows[rows["algo"] == algo], x, metric, style, results=results)
-                drawn.append(table.assign(algo=algo, **columns_of(chosen, algo), **key))
+                drawn.append(with_columns(table, {"algo": algo, **columns_of(chosen, algo), **key}))
             ax.set(xlabel=metric_name(x, results), ylabel="")
             log_scale(ax, rows[metric], metric)
             letter_panel(ax, metric_name(metric, results))

@@ -10,6 +10,7 @@ from analysis.drawing.panels import Picture, legend, legend_entry, letter_panel,
 from analysis.drawing.style import styles
 from analysis.drawing.symbols import with_values
 from analysis.figures import figure
+from analysis.results.columns import with_columns
 from analysis.results.labels import metric_name, name_of
 from analysis.results.results import NETWORK_S, Results
 from analysis.results.seconds import on_own_networks
@@ -39,7 +40,8 @@ def draw(results: Results, request: FigureOptions) -> Picture:
         rows = timed.curves(best)
         for algo, style in look.items():
             table = curve(ax, rows[rows["algo"] == algo], NETWORK_S, metric, style, after=0, results=results)
-            drawn.append(table.assign(algo=algo, split=split, slow=slow, **columns_of(chosen, algo)))
+            own = {"algo": algo, "split": split, "slow": slow}
+            drawn.append(with_columns(table, {**own, **columns_of(chosen, algo)}))
             values[algo].append(setting_of(chosen, algo))
         log_scale(ax, rows[metric], metric)
         ax.set_xscale("log")

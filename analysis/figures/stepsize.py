@@ -12,6 +12,7 @@ from analysis.drawing.panels import Picture, legend, legend_entry, letter_panel,
 from analysis.drawing.style import Style, styles, variant
 from analysis.drawing.symbols import in_symbols, symbol, what_is_tuned, with_values
 from analysis.figures import OVERLAYS, Overlay, figure
+from analysis.results.columns import with_columns
 from analysis.results.labels import RHO, method_name, metric_name, name_of
 from analysis.results.numbers import with_numbers
 from analysis.results.results import Results
@@ -195,10 +196,10 @@ def _draw_panel(
             table = draw_without_setting(ax, mine, panel.metric, style, results)
         else:
             table = draw_against_setting(ax, mine, option, panel.metric, style, results)
-        yield table.assign(algo=algo, **panel.others.get(algo, {}), **panel.key)
+        yield with_columns(table, {"algo": algo, **panel.others.get(algo, {}), **panel.key})
     for algo, mine in panel.multiplied.items():
         table = draw_against_setting(ax, mine, "multiplier", panel.metric, variant(look[algo], 1), results)
-        yield table.assign(algo=algo, **panel.key)
+        yield with_columns(table, {"algo": algo, **panel.key})
     values = panel.runs[option]
     if option == "eta" or (values.min() > 0 and values.max() >= 10 * values.min()):
         ax.set(xscale="log")

@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from analysis.results.columns import with_columns
+
 
 def are_numbers(values: pd.Series) -> bool:
     """Whether some values are known, and these are numbers."""
@@ -27,7 +29,7 @@ def with_numbers(runs: pd.DataFrame, option: str) -> pd.DataFrame:
     kept = runs[~runs["algo"].isin(texts)]
     if not texts or not are_numbers(kept[option]):
         return runs
-    return kept.assign(**{option: pd.Series(kept[option].tolist(), index=kept.index)})
+    return with_columns(kept, {option: pd.Series(kept[option].tolist(), index=kept.index)})
 
 
 def fits_word(value: Any, word: str) -> bool:

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.drawing.symbols import LETTERS
+from analysis.results.columns import with_columns
 from analysis.results.errors import NoData, perhaps
 from analysis.results.labels import direction, metric_in_words, metric_name
 from analysis.results.results import Results
@@ -196,7 +197,7 @@ def csv(data: pd.DataFrame) -> str:
     """Return a table as CSV, in which a spreadsheet finds no formulas."""
     plain = data.rename(columns=_no_formula)
     texts = [name for name in plain if plain[name].dtype.kind == "O"]
-    plain = plain.assign(**{str(name): plain[name].map(_no_formula) for name in texts})
+    plain = with_columns(plain, {name: plain[name].map(_no_formula) for name in texts})
     return plain.to_csv(index=False, lineterminator="\n", float_format="%.10g")
 
 

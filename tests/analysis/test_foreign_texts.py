@@ -174,3 +174,10 @@ def test_no_cell_is_a_formula_whatever_separates_cells(separator):
 def test_texts_without_a_formula_stay_as_they_are():
     cells = ["a;b", "[1, -2]", "x=1", "a-b; c", "-1.5", "e\tf"]
     assert [row[0] for row in csv.reader(as_csv(pd.DataFrame({"a": cells})).splitlines())] == ["a", *cells]
+
+
+def test_a_label_may_have_the_name_of_a_python_argument(results, tmp_path):
+    change(min((results / "runs").iterdir()), "summary.json", self="x")
+    out = ["--figure", "compare,final,configurations", "--format", "png", "--out", str(tmp_path / "figures")]
+    assert make_figures.main(["--results", str(results), *out]) == 0
+    assert {"compare.png", "table_final.csv"} <= {file.name for file in (tmp_path / "figures").iterdir()}

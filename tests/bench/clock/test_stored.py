@@ -175,7 +175,7 @@ def test_rejects_more_rounds_than_the_steps_of_a_run_have(settings, declared):
     labels, manifest, rows, _ = stored(**settings)
     rows["rounds"][-1] = 3e7
     network = NETWORK.changed(timeout_s=0.1, loss=0.1)
-    with pytest.raises(UserError, match="3e\\+07|30000"):
+    with pytest.raises(UserError, match=r"3e\+07|30000"):
         seconds(costs_of_run(labels, {**manifest, "algorithm": {"rounds": declared, "samples": 1}}, rows), network)
 
 
