@@ -9,6 +9,7 @@ import yaml
 
 from analysis.board.protocol import Protocol, entrants_of
 from analysis.results.errors import NoData
+from bench.base.submissions import wrong_entrant
 
 
 def sealed_protocol(protocol: Protocol) -> Protocol:
@@ -27,6 +28,8 @@ def with_submission(protocol: Protocol, folder: Path) -> Protocol:
         raise NoData(f"there is no {file}; give the name of a folder in {folder.parent} with --submission")
     try:
         said = yaml.safe_load(file.read_text(encoding="utf-8"))["entrant"]
+        if wrong := wrong_entrant(folder.name, said, protocol.entrants):
+            raise NoData(f"{file}: {wrong}")
         found = entrants_of({folder.name: said}, protocol.grids, bound=False)
     except (KeyError, TypeError, AttributeError, ValueError, yaml.YAMLError) as error:
         raise NoData(f"{file} lacks or misstates {error}") from error

@@ -150,7 +150,23 @@ def read(folder: Path = BOARD, size: str = "full") -> Board:
     file = folder / "board.yaml"
     if not file.is_file():
         raise UserError(f"There is no board in '{folder}': {file} is missing.")
-    raw: dict[str, Any] = yaml.safe_load(file.read_text("utf-8"))
+    raw = yaml_of(file)
+    try:
+        return _board(folder, size, raw)
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
+        raise UserError(f"{file} lacks or misstates {error}. Compare it with board/v1/board.yaml.") from error
+
+
+def yaml_of(file: Path) -> Any:
+    """Return the content of a YAML file; UserError if it is none."""
+    try:
+        return yaml.safe_load(file.read_text("utf-8"))
+    except (UnicodeDecodeError, yaml.YAMLError, RecursionError) as error:
+        raise UserError(f"{file} is no valid YAML file: {error}.") from error
+
+
+def _board(folder: Path, size: str, raw: Mapping[str, Any]) -> Board:
+    """Return the protocol from the content of board.yaml."""
     quick = raw["quick"] if size == "quick" else None
     schedules, seeds = tuple(raw["schedules"]), _tuples(raw["seeds"])
 
@@ -198,7 +214,7 @@ def entrant(name: str, values: Mapping[str, Any]) -> Entrant:
     """Return an entrant from its entry in a file; UserError if a key is unknown or an option missing."""
     known = [item.name for item in fields(Entrant) if item.name != "name"]
     if strange := [key for key in values if key not in known]:
-        raise UserError(f"The entrant '{name}' has a key '{strange[0]}'.{closest(strange[0], known)}")
+        raise UserError(f"The entrant '{name}' has a key '{strange[0]}'.{closest(str(strange[0]), known)}")
     made = Entrant(name, **{**values, "method": values.get("method", name)})
     schedules = None if made.schedules is None else tuple(made.schedules)
     return replace(made, schedules=schedules, set=dict(made.set))

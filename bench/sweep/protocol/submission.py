@@ -10,13 +10,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from bench.base.errors import UserError, closest
 from bench.base.registry import MODULES, algorithms, broken_plugins, discover
+from bench.base.submissions import wrong_entrant
 from bench.sweep.protocol.chosen import Chosen, read_chosen
 from bench.sweep.protocol.phases import Cell, cells
-from bench.sweep.protocol.read import SIZES, Board, Entrant, entrant, read
+from bench.sweep.protocol.read import SIZES, Board, Entrant, entrant, read, yaml_of
 
 FILES = ("submission.yaml", "chosen.csv", "runs.parquet")
 KEYS = {
@@ -31,6 +30,9 @@ SIZE = "size"
 """A further key: a submission of the quick size is on no board, and has no version."""
 PHASES = ("dev", "tune", "report")
 """The phases of a submission."""
+PACKAGE = "@package"
+EVENTS = [{"override /engine": "events"}, {"override /network": "lan"}]
+"""The defaults in the options of an asynchronous method."""
 EVERY = 10
 """One cell in so many is computed again."""
 
@@ -79,8 +81,10 @@ def read_submission(name: str, rules: Path) -> Submission:
     file = folder / FILES[0]
     if not file.is_file():
         raise UserError(f"There is no submission '{name}': {file} is missing.")
-    values = yaml.safe_load(file.read_text("utf-8"))
+    values = yaml_of(file)
     _check_keys(file, values)
+    if wrong := wrong_entrant(name, values["entrant"], read(rules).everyone):
+        raise UserError(f"{file}: {wrong}")
     module = folder / str(values["file"])
     if not module.is_file() or module.parent != folder or module.suffix != ".py" or not module.stem.isidentifier():
         raise UserError(f"{file}: file must be a Python file in this folder such as mine.py, got '{values['file']}'.")
@@ -88,6 +92,7 @@ def read_submission(name: str, rules: Path) -> Submission:
     made = entrant(name, values["entrant"])
     if not (options := folder / "conf" / "algo" / f"{made.method}.yaml").is_file():
         raise UserError(f"{options} is missing. It has the options of the method '{made.method}' with their defaults.")
+    _check_conf(folder / "conf", options)
     if made.method not in algorithms or not _is(algorithms.file(made.method), module):
         raise UserError(f"{module} does not register the method '{made.method}', which {file} names.")
     if made.stepsize is not None and made.stepsize not in algorithms[made.method].options():
@@ -106,8 +111,23 @@ def _check_keys(file: Path, values: Any) -> None:
     needed = [key for key in KEYS if key != "version" or size == "full"]
     if lacking := [key for key in needed if not values.get(key)]:
         raise UserError(f"{file} lacks '{lacking[0]}': {KEYS[lacking[0]]}.")
-    if not isinstance(values["entrant"], Mapping):
-        raise UserError(f"{file}: entrant must be a mapping, got {values['entrant']!r}.")
+
+
+def _check_conf(conf: Path, options: Path) -> None:
+    """Refuse files that change other settings than the options of the method: the board fixes the problem."""
+    if strange := sorted(file for file in conf.rglob("*") if file.is_file() and file != options):
+        raise UserError(f"{strange[0]} is no file of a submission. Remove it: only {options} is used.")
+    values = yaml_of(options)
+    if not isinstance(values, Mapping):
+        raise UserError(f"{options} must be a mapping with the options of the method.")
+    lines = options.read_text("utf-8").splitlines()
+    if "defaults" not in values and not any(PACKAGE in line for line in lines):
+        return
+    if lines[0] != f"# {PACKAGE} _global_" or {*values} != {"defaults", "algo"} or values["defaults"] != EVENTS:
+        raise UserError(
+            f"{options} may set the options of the method only. That of an asynchronous method must be like "
+            "conf/algo/swift.yaml: its package, the defaults events and lan, and the options under 'algo'."
+        )
 
 
 def register(module: Path) -> None:

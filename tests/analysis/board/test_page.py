@@ -140,6 +140,16 @@ def test_a_submission_is_one_more_entrant(study, tmp_path):
         _ = Study(study.results, tmp_path, tmp_path, "full", tmp_path / "none").protocol
 
 
+@pytest.mark.parametrize(("name", "more"), [("dsgd", {}), ("mine", {"set": {"topology": "complete"}})])
+def test_a_submission_replaces_neither_an_entrant_nor_the_problem(study, tmp_path, name, more):
+    folder = tmp_path / name
+    folder.mkdir()
+    said = {"entrant": {"method": "dadam", "stepsize": "eta", **more}}
+    (folder / "submission.yaml").write_text(yaml.safe_dump(said))
+    with pytest.raises(NoData, match=str(*more.get("set", [name]))):
+        _ = Study(study.results, tmp_path, tmp_path, "full", folder).protocol
+
+
 def test_missing_files_name_the_command(tmp_path):
     (tmp_path / "board.yaml").write_text(yaml.safe_dump(SAID))
     with pytest.raises(NoData, match="choose"):

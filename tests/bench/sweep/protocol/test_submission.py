@@ -14,6 +14,7 @@ import yaml
 
 from bench import board as board_command
 from bench.base.errors import UserError
+from bench.base.submissions import wrong_entrant
 from bench.store.stored_run import StoredRun
 from bench.sweep.protocol.phases import cells
 from bench.sweep.protocol.pieces import composed
@@ -124,6 +125,77 @@ def test_a_wrong_key_is_named(written, small, key, value):
     file.write_text(yaml.safe_dump(said), encoding="utf-8")
     with pytest.raises(UserError, match=key):
         read_submission("twin", small)
+
+
+@pytest.mark.parametrize(
+    ("values", "wrong"),
+    [
+        ({"set": {"topology": "complete"}}, "topology"),
+        ({"set": {"batch_size": 64}}, "batch_size"),
+        ({"set": {"algo.eta=1 topology": "complete"}}, "complete|topology"),
+        ({"set": [1, 2]}, r"\[1, 2\]"),
+        ({"native": {"nodes": 2}}, "nodes"),
+        ({"reference": True}, "reference"),
+        ({"schedules": 3}, "3"),
+        ({"grid": "other"}, "other"),
+        ({"stepsize": ["eta"]}, "eta"),
+        ({3: "follow"}, "3"),
+    ],
+    ids=str,
+)
+def test_an_entrant_that_changes_the_problem_or_the_board_is_refused(written, small, values, wrong):
+    file = written / "submission.yaml"
+    said = yaml.safe_load(file.read_text("utf-8"))
+    file.write_text(yaml.safe_dump({**said, "entrant": {**ENTRANT, **values}}), encoding="utf-8")
+    with pytest.raises(UserError, match=wrong):
+        read_submission("twin", small)
+
+
+def test_a_submission_may_set_options_of_its_method_and_a_lazy_matrix():
+    allowed = {"set": {"algo.eta": 0.1, "topology.lazy": True}, "native": {"algo.eta": 1}, "schedules": ["fixed"]}
+    assert wrong_entrant("twin", {**ENTRANT, **allowed}, ["dsgd"]) is None
+    assert wrong_entrant("twin", {"stepsize": None}, ["dsgd"]) is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "# @package _global_\nbatch_size: 64\nalgo: {name: mine}\n",
+        "defaults: [{override /topology: complete}]\nname: mine\n",
+        "# @package _global_\ndefaults: [{override /topology: complete}]\nalgo: {name: mine}\n",
+    ],
+)
+def test_options_that_change_the_problem_are_refused(written, small, text):
+    (written / "conf" / "algo" / "mine.yaml").write_text(text, encoding="utf-8")
+    with pytest.raises(UserError, match=r"mine\.yaml"):
+        read_submission("twin", small)
+
+
+def test_other_configuration_files_are_refused(written, small):
+    (written / "conf" / "dataset").mkdir()
+    (written / "conf" / "dataset" / "letter.yaml").write_text("name: digits\n", encoding="utf-8")
+    with pytest.raises(UserError, match=r"letter\.yaml"):
+        read_submission("twin", small)
+
+
+@pytest.mark.parametrize("name", ["submission.yaml", "conf/algo/mine.yaml"])
+def test_an_invalid_yaml_file_is_named(written, small, name):
+    (written / name).write_text("a: [1\n b: 2", encoding="utf-8")
+    with pytest.raises(UserError, match=name.rpartition("/")[2]):
+        read_submission("twin", small)
+
+
+def test_a_submission_with_the_name_of_an_entrant_is_refused(written, small):
+    written.rename(written.with_name("dsgd"))
+    with pytest.raises(UserError, match="'dsgd'"):
+        read_submission("dsgd", small)
+
+
+@pytest.mark.parametrize("text", ["a: [1", "3", "[]", "grid: 3", "schedules: 3", ""])
+def test_a_broken_board_is_named(small, text):
+    (small / "board.yaml").write_text(text, encoding="utf-8")
+    with pytest.raises(UserError, match=r"board\.yaml"):
+        read(small)
 
 
 def test_the_salt_draws_the_cells_that_are_computed_again(small):

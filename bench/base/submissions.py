@@ -1,0 +1,48 @@
+"""Rules for the entrant of a submission to the board, which bench and analysis read."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping
+from typing import Any
+
+OPTION = re.compile(r"algo\.\w+")
+SET = "topology.lazy"
+"""The only setting of a submission beside the options of its method."""
+FORBIDDEN = ("name", "reference")
+"""Keys of entrants that a submission lacks: its name is that of its folder, and it sets no targets."""
+GRIDS = ("follow", "length")
+
+
+def wrong_entrant(name: str, values: Any, known: Collection[str]) -> str | None:
+    """Return a sentence on what a submission may not state, None if all is allowed.
+
+    Args:
+        name: The name of the submission.
+        values: The entry ``entrant`` of submission.yaml.
+        known: The names of the entrants and bounds of the board.
+    """
+    if name in known:
+        return f"The board has an entrant '{name}'. Rename the folder of the submission."
+    if not isinstance(values, Mapping):
+        return f"entrant must be a mapping with method, stepsize and grid, got {values!r}."
+    if taken := [key for key in FORBIDDEN if key in values]:
+        return f"A submission must not state '{taken[0]}'. Remove it from entrant."
+    options, native, schedules = values.get("set"), values.get("native"), values.get("schedules")
+    for key, part in (("set", options), ("native", native)):
+        if part is not None and not isinstance(part, Mapping):
+            return f"{key} of entrant must be a mapping such as {{algo.beta: 0.9}}, got {part!r}."
+    for key in options or {}:
+        if key != SET and not OPTION.fullmatch(str(key)):
+            return f"set of entrant may have options of the method, such as algo.beta, and {SET}; got '{key}'."
+    for key in native or {}:
+        if not OPTION.fullmatch(str(key)):
+            return f"native of entrant may have options of the method only, such as algo.beta; got '{key}'."
+    if schedules is not None and not (isinstance(schedules, list) and all(isinstance(one, str) for one in schedules)):
+        return f"schedules of entrant must be a list such as [fixed, diminishing], got {schedules!r}."
+    for key, kinds in (("method", str), ("stepsize", str | None)):
+        if not isinstance(values.get(key, name), kinds):
+            return f"{key} of entrant must be a text, got {values[key]!r}."
+    if values.get("grid", GRIDS[0]) not in GRIDS:
+        return f"grid of entrant must be one of {', '.join(GRIDS)}, got {values['grid']!r}."
+    return None
