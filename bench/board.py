@@ -207,6 +207,17 @@ def check_used(given: argparse.Namespace) -> None:
         raise UserError(f"--minutes must be a positive number, got {given.minutes:g}.")
 
 
+def repeated(given: argparse.Namespace) -> list[str]:
+    """Return the options of a status that the commands for its runs need too."""
+    usual = {"size": "full", "board": BOARD, "workload": [], "done": []}
+    out = []
+    for name in USED["status"]:
+        if (value := getattr(given, name)) and value != usual.get(name):
+            parts = value if name == "done" else [",".join(value) if name == "workload" else value]
+            out += [word for part in parts for word in (f"--{name}", str(part))]
+    return out
+
+
 def score(given: argparse.Namespace) -> int:
     """Make the tables and the page, by a process of its own, since bench does not import analysis."""
     script = [sys.executable, str(ROOT / "analysis" / "make_board.py")]
@@ -227,7 +238,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if given.part == "run":
         return run(given, board)
     chosen, archived = settings_chosen(given, board, False), archived_runs(given.done)
-    show_progress(Console(), board, chosen, given.words, given.size, given.workload, archived)
+    show_progress(Console(), board, chosen, given.words, repeated(given), given.workload, archived)
     return 0
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import shlex
 from collections import Counter
 from collections.abc import Collection, Sequence
 from pathlib import Path
@@ -26,11 +27,14 @@ def show_progress(
     board: Board,
     chosen: Sequence[Chosen],
     words: Sequence[str],
-    size: str,
+    options: Sequence[str],
     workloads: Sequence[str] = (),
     archived: Collection[str] = (),
 ) -> None:
-    """Print a line per phase and workload, the entrants with failed runs, and the commands that are left."""
+    """Print a line per phase and workload, the entrants with failed runs, and the commands that are left.
+
+    ``options`` are those that the commands need, such as --size quick.
+    """
     check_words(words)
     frozen = (board.folder / FROZEN[-1]).is_file()
     console.print(f"Version: {board.version()}" if frozen else "Version: not frozen yet", soft_wrap=True)
@@ -59,7 +63,7 @@ def show_progress(
                 column.append(str(value))
         if left_s:
             times = math.ceil(left_s / PIECE_S)
-            typed = " ".join([*(["--size quick"] if size == "quick" else []), *words])
+            typed = shlex.join([*options, *words])
             often = f"   # {times} times" if times > 1 else ""
             commands.append(f"python bench/board.py run {phase} --minutes 9 {typed}".rstrip() + often)
     show_columns(console, rows, ())

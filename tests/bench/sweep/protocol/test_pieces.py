@@ -1,6 +1,7 @@
 """Pieces of a phase: they divide it, and a repeated command computes only what is left."""
 
 import json
+import shlex
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -128,6 +129,13 @@ def test_times_are_neither_read_nor_written_through_a_link(tmp_path):
 def test_a_workload_without_runs_is_named(small, tmp_path, capsys, part, name):
     assert command.main(["run", part, "--board", str(small), "--workload", name, f"results={tmp_path}"]) == 2
     assert f"'{name}'" in capsys.readouterr().err
+
+
+def test_the_commands_of_a_status_have_its_options(small, tmp_path, capsys):
+    options = ["--workload", "A", "--board", str(small)]
+    assert command.main(["status", *options, f"results={tmp_path}"]) == 0
+    (line,) = [line for line in capsys.readouterr().out.splitlines() if "board.py run tune" in line]
+    assert shlex.join([*options, f"results={tmp_path}"]) in line
 
 
 def test_the_status_names_an_unknown_workload(small, tmp_path, capsys):
