@@ -16,6 +16,7 @@ from bench.build.build import run_in
 from bench.build.events import check_engine
 from bench.build.global_draws import GlobalDraws, plugins_of
 from bench.build.network import mixing_of
+from bench.build.rates import check_rates
 from bench.build.rehearsal import rehearse
 from bench.config.run_config import RunConfig
 from bench.engine import stacked
@@ -62,6 +63,8 @@ class Engine(ABC):
         """Raise UserError if this engine cannot compute the run on this machine."""
         if config.device == "cuda" and not torch.cuda.is_available():
             raise UserError("device=cuda needs a GPU, and torch finds none. Use device=cpu.")
+        if self.asynchronous:
+            check_rates(config)
         check_engine(config, self.asynchronous)
         if self.one_process and config.ranks:
             raise UserError(f"engine={config.engine.name} uses one process, got ranks={config.ranks}. Use engine=mpi.")

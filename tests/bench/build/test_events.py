@@ -47,6 +47,7 @@ def test_asynchronous_methods_need_their_engine(engine):
         ({"algo": "adpsgd", "nodes": 7}, ("bipartite", "7")),
         ({"algo": "adpsgd", "topology": "complete"}, ("bipartite", "3")),
         ({"algo": "swift", "network": {**LAN, "slow_node": 6}}, ("slow_node=6",)),
+        ({"algo": "swift", "network": {**LAN, "slow": 1e-9}}, ("network.slow=1e-09", "10000")),
         *(
             ({"algo": name, "network": {**LAN, "drop": 0.1}}, ("network.drop=0.1", name))
             for name in ("adpsgd", "osgp", "acid")
