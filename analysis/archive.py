@@ -31,6 +31,7 @@ from analysis.results.warnings import unreadable
 from analysis.results.wording import many
 from bench.store.record import FINAL
 from bench.terminal.command import say
+from bench.terminal.visible import in_line
 
 
 @in_sentences("Nothing to pack")
@@ -57,7 +58,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     unended = results.runs[~results.runs["state"].isin(FINAL)]
     if len(unended):
         names = [f"{run} ({state})" for run, state in zip(unended["run_id"], unended["state"], strict=True)]
-        say(f"Not packing {many(len(names), 'run')} that did not end: {_some(names)}.")
+        say(in_line(f"Not packing {many(len(names), 'run')} that did not end: {_some(names)}."))
     bare = results.runs.loc[results.runs["state"].isin(FINAL), "run_id"]
     bare = bare[~bare.isin(results.rows["run_id"])]
     if len(bare):

@@ -51,6 +51,7 @@ from bench.clock import load_network
 from bench.store.files import write_text
 from bench.store.regular import no_link
 from bench.terminal.command import say
+from bench.terminal.visible import in_line
 
 X = {
     **{"epochs": "epoch", "steps": "step", "samples": "samples", "gradients": "gradients"},
@@ -207,14 +208,14 @@ def make_figure(drawing: Drawing, order: Order) -> tuple[str, bool | None, list[
         with bands(order.band) as band:
             picture = drawing.picture(results, order.request)
     except NoData as error:
-        return f"{name:15} not drawn: {error}. To make these runs, type: {drawing.command}", False, []
+        return f"{name:15} not drawn: {in_line(str(error))}. To make these runs, type: {drawing.command}", False, []
     except Exception as error:  # a plug-in may raise anything; the other figures are still drawn
         return f"{name:15} not drawn: {trouble(error, drawing.draw)}", None, []
     try:
         ignored = arrange(picture.figure, order.layout)
         files = save(picture.figure, order.out, name, order.formats)
     except NoData as error:
-        return f"{name:15} not drawn: {error}", False, []
+        return f"{name:15} not drawn: {in_line(str(error))}", False, []
     except (ValueError, ArithmeticError, MemoryError) as error:  # values that Matplotlib cannot draw
         return f"{name:15} not drawn: {trouble(error, drawing.draw)}", None, []
     ignored += ["--band"] if order.band != "range" and not band.used else []
@@ -222,7 +223,7 @@ def make_figure(drawing: Drawing, order: Order) -> tuple[str, bool | None, list[
     write_text(order.out / f"{name}.tex", figure_for_latex(drawing, picture, results, band, order.papers))
     used = seeds_in_words(results.runs[results.runs["run_id"].isin(picture.runs)])
     first = f"{name:15} {used} → {', '.join(file.name for file in files)}"
-    return "\n".join([first, *(f"{'':15} {note}" for note in picture.notes)]), True, ignored
+    return "\n".join([first, *(f"{'':15} {in_line(note)}" for note in picture.notes)]), True, ignored
 
 
 if __name__ == "__main__":

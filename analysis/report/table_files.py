@@ -14,6 +14,7 @@ from analysis.tables.digits import in_digits
 from analysis.tables.format import DIFFERENCE
 from analysis.tables.latex import latex, left_out_in_words, page
 from bench.store.files import write_text
+from bench.terminal.visible import in_line
 
 
 def make_table(recipe: TableMaker, results: Results, request: FigureOptions, out: Path) -> tuple[str, bool | None]:
@@ -25,9 +26,9 @@ def make_table(recipe: TableMaker, results: Results, request: FigureOptions, out
         except NoData as error:
             if recipe.ours:
                 raise
-            table, messages = whole, [f"{'':15} {error} (ignored options: --columns)"]
+            table, messages = whole, [f"{'':15} {in_line(str(error))} (ignored options: --columns)"]
     except NoData as error:
-        return f"{recipe.name:15} not made: {error}", False
+        return f"{recipe.name:15} not made: {in_line(str(error))}", False
     except Exception as error:  # a plug-in may raise anything; the other tables are still made
         return f"{recipe.name:15} not made: {trouble(error, recipe.make)}", None
     table = replace(table, notes=[*table.notes, *mixed_note(results, results.runs)])
@@ -41,7 +42,7 @@ def make_table(recipe: TableMaker, results: Results, request: FigureOptions, out
     if "reference" in table.data and request.reference and (why := no_difference(table)):
         messages.append(f"{'':15} --reference {request.reference} has no effect: {why}")
     if (fits := page(table)).left_out:
-        messages.append(f"{'':15} in .tex {left_out_in_words(fits)}")
+        messages.append(f"{'':15} in .tex {in_line(left_out_in_words(fits))}")
     return "\n".join(
         [f"{recipe.name:15} {many(len(table.data), 'row')} → table_{recipe.name}.md, .tex, .csv", *messages]
     ), True

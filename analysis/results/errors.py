@@ -11,6 +11,7 @@ from pathlib import Path
 
 from bench.base.errors import nearest
 from bench.terminal.command import command, say
+from bench.terminal.visible import in_line
 
 
 class NoData(Exception):
@@ -49,7 +50,7 @@ def in_sentences(nothing: str) -> Callable[[Main], Main]:
             try:
                 return main(argv)
             except NoData as error:
-                say(f"{nothing}: {error}.")
+                say(in_line(f"{nothing}: {error}."))
             except BrokenProcessPool:
                 say("A drawing process was killed. The files that were already written are complete.")
             return 2

@@ -16,6 +16,7 @@ from analysis.results.wording import many
 from bench.base.errors import UserError
 from bench.clock import Network, RunCosts, costs_of_run, network_of_run, seconds
 from bench.store.record import LATER
+from bench.terminal.visible import in_line
 
 COUNTS = ("step", "rounds", "gradients", "bytes", "compute_s")
 NONE = LATER["network"]
@@ -159,7 +160,7 @@ def without_time(wrong: dict[str, str], network: Network | None = None) -> list[
         by_reason.setdefault(why.replace(f"The run {run}", "A run"), []).append(run)
     out = []
     for why, runs in by_reason.items():
-        out.append(f"{many(len(runs), 'run')} {_have(runs)} no time on {where}: {_named(runs)}. {why}")
+        out.append(in_line(f"{many(len(runs), 'run')} {_have(runs)} no time on {where}: {_named(runs)}. {why}"))
     return out
 
 

@@ -13,6 +13,7 @@ from analysis.results.results import Results
 from analysis.results.wording import many
 from bench.store.record import FINAL, LATER, STATES
 from bench.store.software import differing, mixed
+from bench.terminal.visible import in_line
 
 
 def warnings(results: Results) -> list[str]:
@@ -38,7 +39,7 @@ def warnings(results: Results) -> list[str]:
             for name, entry in disputed(said).items()
         ]
     facts = [results.facts.get(run, {}) for run in results.runs.get("run_id", [])]
-    return [*out, *mixed_software(results.runs, facts)]
+    return [in_line(sentence) for sentence in (*out, *mixed_software(results.runs, facts))]
 
 
 def unreadable(results: Results) -> list[str]:
@@ -48,7 +49,7 @@ def unreadable(results: Results) -> list[str]:
     reasons = results.reasons
     names = [f"{name} ({reasons[name]})" if name in reasons else name for name in results.unreadable]
     remedy = " Run python bench/status.py for the reason." * any(name not in reasons for name in results.unreadable)
-    return [f"Skipping {many(len(names), 'unreadable run')}: {_some(names)}.{remedy}"]
+    return [in_line(f"Skipping {many(len(names), 'unreadable run')}: {_some(names)}.{remedy}")]
 
 
 def unended(results: Results) -> list[str]:

@@ -13,3 +13,8 @@ CONTROL = re.compile(
 def visible(text: str) -> str:
     r"""Return the text with control characters escaped, as in \x1b."""
     return text if text.isprintable() else CONTROL.sub(lambda found: ascii(found[0])[1:-1], text)
+
+
+def in_line(text: str) -> str:
+    r"""Return the text in one line, with newlines escaped as in \n, so that a label cannot add lines to an output."""
+    return visible(text).replace("\n", "\\n")

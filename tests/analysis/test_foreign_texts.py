@@ -181,3 +181,15 @@ def test_a_label_may_have_the_name_of_a_python_argument(results, tmp_path):
     out = ["--figure", "compare,final,configurations", "--format", "png", "--out", str(tmp_path / "figures")]
     assert make_figures.main(["--results", str(results), *out]) == 0
     assert {"compare.png", "table_final.csv"} <= {file.name for file in (tmp_path / "figures").iterdir()}
+
+
+def test_a_label_adds_no_line_to_the_output(results, tmp_path, capsys):
+    for run in (results / "runs").iterdir():
+        if run.name.startswith("dsgd"):
+            change(run, "summary.json", loss="mine\nForged: 1")
+    out = ["--format", "png", "--out", str(tmp_path / "figures")]
+    make_figures.main(["--results", str(results), "--figure", "compare,final,stepsize", *out])
+    make_figures.main(["--results", str(results), "--where", "loss=mine", "--figure", "final", *out])
+    shown = "".join(capsys.readouterr())
+    assert "Forged" in shown
+    assert not [line for line in shown.splitlines() if line.startswith("Forged")]
