@@ -20,6 +20,7 @@ from bench.base import renamed
 from bench.base.errors import UserError, closest
 from bench.base.registry import no_such
 from bench.config.choices import members, options_of
+from bench.config.leading_zeros import check_integers
 from bench.config.main_file import check_main_file
 from bench.config.names import CONF, check_names, is_plain, is_sweep, no_such_name, not_a_setting, with_quotes
 from bench.config.run_config import GROUPS, RunConfig, meant, no_such_setting, parse
@@ -67,6 +68,7 @@ def prepared(words: Sequence[str], source: Source) -> tuple[Source, list[str]]:
         words = [f"++{word}" if word.startswith("experiment.size=") else word for word in words]
     source, words = source.divide([f"+{word}" if _MAPPING.match(word) else word for word in words])
     check_names(words, source.folders())
+    check_integers(words, source)
     _store_members(source.folders())
     return source, list(words)
 
