@@ -10,6 +10,7 @@ from typing import Any, cast
 
 import hydra
 from hydra.core.config_store import ConfigStore
+from hydra.core.global_hydra import GlobalHydra
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.errors import HydraException, MissingConfigException, OverrideParseException
 from omegaconf import DictConfig, OmegaConf
@@ -45,6 +46,11 @@ def compose_one(overrides: Sequence[str], source: Source = USUAL) -> RunConfig:
 @contextmanager
 def hydra_here(words: Sequence[str], source: Source = USUAL) -> Iterator[None]:
     """Initialize Hydra; its errors inside the context become a UserError."""
+    if GlobalHydra.instance().is_initialized():
+        raise UserError(
+            "Hydra is already in use in this process, as inside a function under @hydra.main. Call "
+            "hydra.core.global_hydra.GlobalHydra.instance().clear() first, or use hearsay outside that function."
+        )
     try:
         with used(source), hydra.initialize_config_dir(str(source.main), version_base="1.3"):
             if (source.main, source.name) != (CONF, CONFIG):

@@ -3,10 +3,12 @@
 from importlib.metadata import EntryPoint
 
 import pytest
+from hydra import initialize_config_dir
 
 from bench.base.errors import UserError
 from bench.config import source
 from bench.config.compose import compose_one, prepared
+from bench.config.names import CONF
 from bench.config.plan import of_command
 from bench.config.source import USUAL, Source
 from tests.helpers.cli import refused, typed
@@ -138,3 +140,9 @@ def test_rejects_integers_with_a_leading_zero_in_files(folder, name, text, word,
         prepared([word], Source(folder, main))
     (folder / name).write_text("# 010\nsteps: 0\nalgo.eta: 0.01\ntext: '007'\nseed: [0, 100]\nid: a-01\nname: 01b\n")
     prepared([word], Source(folder, main))
+
+
+def test_rejects_to_compose_while_hydra_is_in_use():
+    with initialize_config_dir(str(CONF), version_base="1.3"), pytest.raises(UserError, match="GlobalHydra"):
+        compose_one(["seed=1"])
+    assert compose_one(["seed=1"]).seed == 1
