@@ -11,14 +11,14 @@ from analysis.results.wording import by_count
 from bench.base.provenance import MARKS, mark_of
 
 FAMILIES = """
--      dnsgd dog gt_nsgdm nsgdm demuon d_dog asy_sonata
+-      dnsgd dog gt_nsgdm nsgdm demuon d_dog
 dsgd   dsgdm qg_dsgdm decentlam mg_dsgd dsgd_clip dsgd_n dsgd_cclip
 dsgt   push_pull push_diging sgp fspda sclip_ef dat_sgd dda
 dasagt dasa gt_hsgd storm deepstorm adpsgd acid
 d2     ed edm led proxskip deco osgp swift
 gt     momentum_tracking dsgt_hb dsmt kgt detag autostep_gt dgm_bb
 dadam  adam damsgrad gt_adam prodigy adamdos dadam_written accum_adam
-choco  beer docom motef dadagrad_norm adagrad_norm rasgp
+choco  beer docom motef dadagrad_norm adagrad_norm rasgp asy_sonata
 """
 """The shipped methods, a family per line. Add new ones at the end of a line; ``-`` keeps a place for a plug-in."""
 ORDER = [name for name in FAMILIES.split() if name != "-"]

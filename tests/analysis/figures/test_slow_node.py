@@ -91,6 +91,15 @@ def test_the_table_has_times_to_three_losses():
     assert row["final"] == pytest.approx(0.2)
     assert found.data.set_index(["algo", "slow"]).loc[("exact", 4.0), "seconds to 1/16"] == pytest.approx(2.0)
     assert "—" in set(found.shown["1/8"])
+    assert not {"3/4", "1/2"} & set(found.shown)
+
+
+def test_the_table_has_the_losses_that_a_method_reaches():
+    some = runs()
+    slow = some.rows.assign(train_loss=some.rows["train_loss"].clip(lower=some.rows["train_loss"].max() * 0.7))
+    found = table_makers()["slow_node_times"].table(replace(some, rows=slow), FigureOptions())
+    assert [name for name in found.data if name.startswith("seconds to")] == ["seconds to 3/4"]
+    assert found.data["seconds to 3/4"].notna().all()
 
 
 @pytest.mark.parametrize("name", ["bias", "slow_node"])
