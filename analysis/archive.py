@@ -3,7 +3,8 @@
 The analysis commands read an archive like a results folder. Logs and
 configurations are not packed, nor are runs that have not ended; the command
 names those. With several sources, the first one in which a run has ended
-provides it; the command names runs whose results differ between sources.
+provides it, or a later one that has the same results and more metrics of it.
+The command names runs whose results differ between sources.
 
 Examples:
   python analysis/archive.py results archive

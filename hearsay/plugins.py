@@ -21,6 +21,7 @@ from typing import Any
 from bench.base import cells as modules
 from bench.base import errors, imported, registry
 from bench.base.errors import UserError, place
+from bench.base.home import expanded
 from bench.base.registry import MODULES, Registry, discover
 from bench.store.files import write_text
 from bench.store.regular import content_of, is_regular, make_folder
@@ -65,7 +66,7 @@ def plugin(path: str | Path) -> ModuleType:
         >>> plugin("mine.py")
         >>> sweep(algo=["mine", "dsgd"], steps=200)
     """
-    found = Path(path).expanduser().resolve()
+    found = expanded(path).resolve()
     file = found / "__init__.py" if found.is_dir() else found
     if file.suffix != ".py" or not file.is_file():
         raise UserError(f"There is no plug-in '{path}'. Give a file such as mine.py, or a folder with an __init__.py.")

@@ -17,7 +17,7 @@ from analysis.drawing.style import use_paper_style
 from analysis.figures import drawings
 from analysis.make_figures import REQUEST, X, requested
 from analysis.results.archive import is_archive
-from analysis.results.duplicates import together
+from analysis.results.duplicates import contradicting, together
 from analysis.results.errors import NoData
 from analysis.results.folder import load_folder
 from analysis.results.read import read
@@ -177,6 +177,12 @@ def results_of(runs: pd.DataFrame | str | Path) -> Results:
             raise UserError(f"{source} does not contain the run {gone[0]} of the table. Load the runs again.")
         if len(parts[-1].runs):
             check_stored(runs, _table(parts[-1]))
+    if differ := contradicting(parts):
+        some = f"The run {differ[0]} has" if len(differ) == 1 else f"{len(differ)} runs, such as {differ[0]}, have"
+        raise UserError(
+            f"{some} other results in one of {', '.join(wanted)} than in another. Pass the table of one of them, or "
+            "repeat these runs with the same source."
+        )
     return parts[0] if len(parts) == 1 else together(parts)
 
 

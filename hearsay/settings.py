@@ -32,7 +32,8 @@ def words(settings: Mapping[str, Any]) -> list[str]:
 
 
 def _several(value: Any) -> bool:
-    return isinstance(value, Iterable) and not isinstance(value, str | bytes | Mapping | Path)
+    single = getattr(value, "ndim", None) == 0  # an array of one number
+    return isinstance(value, Iterable) and not single and not isinstance(value, str | bytes | Mapping | Path)
 
 
 def _word(name: str, value: Any) -> str:

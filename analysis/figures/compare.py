@@ -34,6 +34,8 @@ from analysis.study.tuning import (
 
 Looks = dict[tuple[str, str], Style]
 """Styles by method and variant."""
+FORM = "variant"
+"""The column of the variant, which may also be the name of an option."""
 MOST, MOST_LINES = 4, 16
 FROM_THE_FIRST_STEP = ("test_accuracy", "consensus")
 """Metrics whose initial value is not drawn: it would compress the axis, or is 0 since all nodes start together."""
@@ -143,8 +145,8 @@ def _panel(
     for line in lines:
         style, after = looks[line.algo, line.form], 0 if metric in FROM_THE_FIRST_STEP else -1
         table = curve(ax, results.curves(line.runs[DRAWN]), x, metric, style, after, log, results)
-        own = {"algo": line.algo, "variant": line.form.removeprefix(", ")}
-        yield with_columns(table, {**own, **columns_of(line.chosen, line.algo)})
+        tuned = {f"algo.{o}" if o == FORM else o: value for o, value in columns_of(line.chosen, line.algo).items()}
+        yield with_columns(table, {"algo": line.algo, FORM: line.form.removeprefix(", "), **tuned})
     if log and not (rows[metric] > 0).any():
         ax.text(0.5, 0.5, ZEROS, ha="center", va="center", transform=ax.transAxes)
 

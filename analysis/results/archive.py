@@ -95,7 +95,7 @@ def write_archive(results: Results, folder: Path) -> None:
     except INVALID as error:
         raise NoData(f"the runs would be an invalid archive: {error}; {folder} is unchanged") from error
     # the digests first: if only some files are replaced, they do not match the others
-    write_together({folder / name: content for name, content in files.items()})
+    write_together({folder / name: content for name, content in files.items()}, lasting=True)
 
 
 def read_archive(folder: Path) -> Results:

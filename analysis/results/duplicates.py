@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
@@ -20,13 +21,16 @@ TIMES = ("compute_s", "comm_s", "eval_s", "wall_s")
 
 
 def together(parts: Sequence[Results]) -> Results:
-    """Merge results. Of duplicate runs, ended ones win; among equals, that of the first part wins."""
-    ended = [{*part.runs.loc[part.runs["state"].isin(FINAL), "run_id"]} for part in parts]
+    """Merge results. Of duplicate runs, ended ones win; of these the first one, or a copy of it with more metrics."""
+    ended = _ended(parts)
     complete = set[str]().union(*ended)
-    fresh, seen = [], set[str]()
-    for part, mine in zip(parts, ended, strict=True):
-        fresh.append(part.of(part.runs[~part.runs["run_id"].isin(seen | (complete - mine))]))
-        seen |= {*fresh[-1].runs["run_id"]}
+    chosen: dict[str, int] = {}
+    for i, part in enumerate(parts):
+        for run in part.runs["run_id"]:
+            if run in ended[i] or run not in complete:
+                chosen.setdefault(run, i)
+    chosen |= _compared(parts)[0]
+    fresh = [part.of(part.runs[part.runs["run_id"].map(chosen) == i]) for i, part in enumerate(parts)]
     labels, metrics = {c for part in fresh for c in part.runs}, {c for part in fresh for c in part.rows}
     if both := sorted(labels & metrics - {"run_id"}):
         raise NoData(f"{both[0]!r} is a metric of some runs and a label of others; these runs cannot be merged")
@@ -41,14 +45,34 @@ def together(parts: Sequence[Results]) -> Results:
 
 
 def contradicting(parts: Sequence[Results]) -> list[str]:
-    """Return the runs whose numbers differ from those of the first part that has them."""
-    first, out = dict[str, pd.DataFrame](), list[str]()
-    for part in parts:
-        ended = part.runs.loc[part.runs["state"].isin(FINAL), "run_id"]
-        for run, rows in part.rows[part.rows["run_id"].isin(ended)].groupby("run_id", sort=False):
-            if (known := first.setdefault(str(run), rows)) is not rows and _differ(known, rows):
-                out.append(str(run))
-    return sorted({*out})
+    """Return the runs whose numbers differ between the parts that have them."""
+    return sorted(_compared(parts)[1])
+
+
+def _ended(parts: Sequence[Results]) -> list[set[str]]:
+    return [{*part.runs.loc[part.runs["state"].isin(FINAL), "run_id"]} for part in parts]
+
+
+def _compared(parts: Sequence[Results]) -> tuple[dict[str, int], set[str]]:
+    """Return the number of the part to use for each run that several parts have, and the runs that differ."""
+    ended = _ended(parts)
+    times = Counter(run for runs in ended for run in runs)
+    best, differ = dict[str, tuple[int, pd.DataFrame]](), set[str]()
+    for i, part in enumerate(parts):
+        several = [run for run in ended[i] if times[run] > 1]
+        for run, rows in part.rows[part.rows["run_id"].isin(several)].groupby("run_id", sort=False):
+            if (known := best.setdefault(str(run), (i, rows))[1]) is rows:
+                continue
+            if _differ(known, rows):
+                differ.add(str(run))
+            elif _metrics(rows) > _metrics(known):
+                best[str(run)] = i, rows
+    return {run: i for run, (i, _) in best.items()}, differ
+
+
+def _metrics(rows: pd.DataFrame) -> int:
+    """Return the number of metrics that a run has."""
+    return int(rows.notna().any().sum())
 
 
 def _differ(one: pd.DataFrame, other: pd.DataFrame) -> bool:

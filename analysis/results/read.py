@@ -12,6 +12,7 @@ from analysis.results.archive import is_archive, read_archive
 from analysis.results.errors import NoData
 from analysis.results.folder import load_folder
 from analysis.results.results import Results
+from bench.base.home import expanded
 from bench.clock import network_names
 
 METRIC = "metric to show; repeat the option for several (default: the usual ones of each figure and table)"
@@ -75,7 +76,7 @@ def _read(source: str | Path) -> Results:
         from analysis.results.from_wandb import load_wandb  # W&B takes a second to import
 
         return load_wandb(str(source).removeprefix("wandb:"))
-    path = Path(source)
+    path = expanded(source)
     if not path.exists():
         raise NoData(f"folder '{path}' does not exist" + (f" in {Path.cwd()}" if not path.is_absolute() else ""))
     if is_archive(path):

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from bench.base.errors import UserError, closest
+from bench.base.home import expanded
 
 
 @dataclass(frozen=True)
@@ -233,7 +234,7 @@ def convert(value: Any, to: Any, name: str) -> Any:
         _fit_64_bits(int(value), name)
         return int(value)
     if to is Path and isinstance(value, str):
-        return Path(value).expanduser().resolve()
+        return expanded(value).resolve()
     if to in (str, bool) and isinstance(value, to):
         return value
     if to is str and isinstance(value, int | float):

@@ -176,8 +176,8 @@ def libraries() -> dict[str, str]:
 
 
 def has_plugins(config: RunConfig) -> bool:
-    """Return whether a run uses code of plug-ins."""
-    return _outside(chosen(config), _registering(config))
+    """Return whether a run uses code of plug-ins, as all runs do if there is a plug-in metric."""
+    return bool([*metrics]) or _outside(chosen(config), _registering(config))
 
 
 def is_plugin(registry: Registry[Any], name: str) -> bool:

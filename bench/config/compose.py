@@ -10,6 +10,7 @@ from typing import Any, cast
 
 import hydra
 from hydra.core.config_store import ConfigStore
+from hydra.core.global_hydra import GlobalHydra
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.errors import HydraException, MissingConfigException, OverrideParseException
 from omegaconf import DictConfig, OmegaConf
@@ -20,6 +21,7 @@ from bench.base import renamed
 from bench.base.errors import UserError, closest
 from bench.base.registry import no_such
 from bench.config.choices import members, options_of
+from bench.config.leading_zeros import check_integers
 from bench.config.main_file import check_main_file
 from bench.config.names import CONF, check_names, is_plain, is_sweep, no_such_name, not_a_setting, with_quotes
 from bench.config.run_config import GROUPS, RunConfig, meant, no_such_setting, parse
@@ -44,6 +46,11 @@ def compose_one(overrides: Sequence[str], source: Source = USUAL) -> RunConfig:
 @contextmanager
 def hydra_here(words: Sequence[str], source: Source = USUAL) -> Iterator[None]:
     """Initialize Hydra; its errors inside the context become a UserError."""
+    if GlobalHydra.instance().is_initialized():
+        raise UserError(
+            "Hydra is already in use in this process, as inside a function under @hydra.main. Call "
+            "hydra.core.global_hydra.GlobalHydra.instance().clear() first, or use hearsay outside that function."
+        )
     try:
         with used(source), hydra.initialize_config_dir(str(source.main), version_base="1.3"):
             if (source.main, source.name) != (CONF, CONFIG):
@@ -67,6 +74,7 @@ def prepared(words: Sequence[str], source: Source) -> tuple[Source, list[str]]:
         words = [f"++{word}" if word.startswith("experiment.size=") else word for word in words]
     source, words = source.divide([f"+{word}" if _MAPPING.match(word) else word for word in words])
     check_names(words, source.folders())
+    check_integers(words, source)
     _store_members(source.folders())
     return source, list(words)
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from bench.base import renamed
 from bench.base.errors import UserError, closest
+from bench.base.home import expanded
 from bench.base.options import Count, Natural, coerce, convert, without_neutral
 from bench.clock.choice import content_of
 from bench.config.choices import Choice, options_of, types_of, with_option
@@ -191,6 +192,8 @@ def parse(values: Mapping[str, Any]) -> RunConfig:
         known[name] = choice(name, value) if hints[name] is Choice else convert(value, hints[name], name)
     if missing := [item.name for item in fields(RunConfig) if item.name not in known]:
         raise UserError(f"The configuration lacks {', '.join(missing)}.")
+    if known["results"].startswith("~"):  # shells leave it in results=~/folder
+        known["results"] = str(expanded(known["results"]))
     return RunConfig(**known)
 
 

@@ -16,6 +16,7 @@ from hydra.errors import OverrideParseException
 from hydra.plugins.search_path_plugin import SearchPathPlugin
 
 from bench.base.errors import UserError
+from bench.base.home import expanded
 from bench.base.registry import no_such, plugins
 from bench.config.names import CONF, not_a_setting
 
@@ -72,7 +73,7 @@ def source_of(given: argparse.Namespace) -> Source:
     flags = tuple(word for flag, value in named.items() if value for word in (flag, value))
     source = Source(main, (given.config_name or CONFIG).removesuffix(".yaml"), typed, flags)
     if given.config_dir:
-        _check_hidden([Path(given.config_dir)], [CONF, main], f"--config-dir {given.config_dir}")
+        _check_hidden([expanded(given.config_dir)], [CONF, main], f"--config-dir {given.config_dir}")
     homes = source.folders()
     if not any((home / f"{source.name}.yaml").is_file() for home in homes):
         known = {file.stem for home in homes for file in home.glob("*.yaml")}
@@ -94,7 +95,7 @@ def _check_hidden(folders: Sequence[Path], earlier: Sequence[Path], typed: str) 
 
 
 def _folder(name: str, flag: str) -> Path:
-    if not (folder := Path(name).expanduser().resolve()).is_dir():
+    if not (folder := expanded(name).resolve()).is_dir():
         raise UserError(f"{flag}: there is no folder '{name}'.")
     return folder
 

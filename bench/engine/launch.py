@@ -33,6 +33,8 @@ WAITING = {  # ranks that wait for a message give their core away: ranks may out
     "OMPI_MCA_mpi_yield_when_idle": "1",
     "MPIR_CVAR_POLLS_BEFORE_YIELD": "100",
 }
+HASHES = {"PYTHONHASHSEED": "0"}
+"""One seed of ``hash``: hashes of texts, and the order of sets of texts, are the same in every process."""
 NO_RUNNER = "cannot connect to the runner"
 """Part of the message that a rank prints before it exits; ``explain`` finds it in the output of the launcher."""
 UNREACHED = re.compile(rf"rank \d+ on \S+ {NO_RUNNER}.*")
@@ -98,7 +100,7 @@ class Launched:
         given = filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))
         paths = os.pathsep.join([str(ROOT), *(str(Path(folder).absolute()) for folder in given)])
         one_thread = {"OMP_NUM_THREADS": "1"} if launch else {}
-        told = {"PYTHONPATH": paths, ADDRESS: address, TOKEN: token}
+        told = {**HASHES, "PYTHONPATH": paths, ADDRESS: address, TOKEN: token}
         with suppress(UserError):  # only datasets that are downloaded need the folder
             told[FOLDER] = str(data_folder())
         environment = {**OPENMPI, **WAITING, **one_thread, **os.environ, **told}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import fields
 from typing import Any, TypeVar
@@ -38,8 +39,8 @@ def algorithm(
         A decorator that sets ``cls.properties``, registers the class and returns it.
 
     Raises:
-        UserError: A property is unknown, renamed or missing, ``defaults`` has an unknown option or an invalid value, or
-            the name is already registered.
+        UserError: A property is unknown, renamed or missing, ``defaults`` has an unknown option or an invalid value, an
+            option has a name that is not available, or the name is already registered.
 
     Example:
         >>> @algorithm("gossip", vectors_per_step=1, samples=0, cite="Boyd et al. 2006")
@@ -71,6 +72,7 @@ def algorithm(
     }
 
     def decorate(cls: type[A]) -> type[A]:
+        _check_options(cls, name)
         cls.properties = Properties(name=name, **usual | properties)
         cls.defaults = {}  # not those of a registered base class
         if defaults:
@@ -79,6 +81,25 @@ def algorithm(
         return cls
 
     return decorate
+
+
+NOT_OPTIONS = frozenset(
+    {"name", "properties", *(word for word in vars(Algorithm) if not word.startswith("_"))}
+    - {"coin", "rho", "lambda_2", "lambda_n"}
+)
+"""Names that are not available as options: configurations and the base class use them."""
+
+
+def _check_options(cls: type[Algorithm], name: str) -> None:
+    """Raise ``UserError`` if an option has a name that is not available."""
+    bases = cls.__mro__[: cls.__mro__.index(Algorithm)]
+    words = {word for base in bases for word in inspect.get_annotations(base) if word in vars(base)}
+    words = words & NOT_OPTIONS or {"name"} & inspect.signature(cls.stepsizes).parameters.keys()
+    if words:
+        word = min(words)
+        raise UserError(
+            f"{name} has an option '{word}', which hearsay uses itself. Rename the option, such as my_{word}."
+        )
 
 
 def _checked(defaults: Mapping[str, Any], options: Options, name: str) -> dict[str, Any]:

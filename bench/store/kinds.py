@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from bench.base import renamed
-from bench.store.record import COLUMNS, STATES, WITH_GROUP
+from bench.store.record import COLUMNS, SHOWN, STATES, WITH_GROUP
 
 ABSENT = type(None)
 LARGEST = 2**63
@@ -121,7 +121,7 @@ SUMMARY: dict[Any, Kind] = {
     **{"seed": NATURAL, "eta": PERHAPS_NUMBER, "dtype": word(("float32", "float64")), "force": SWITCH, "state": STATE},
     **{"run_id": NAME, "sha256": mapping({...: TEXT}), ...: LABEL},
 }
-RESERVED = frozenset({*SUMMARY, *WITH_GROUP, *WITH_GROUP.values()} - {*COLUMNS, ...})
+RESERVED = frozenset({*SUMMARY, *WITH_GROUP, *WITH_GROUP.values()} - {*COLUMNS, *SHOWN, ...})
 """Names that are not available as metrics, since labels or columns of the analysis have them."""
 NEEDED = ("algo", "topology", "dataset", "seed", "nodes", "steps", "state")
 """Labels that every run must have."""

@@ -15,7 +15,6 @@ import re
 import subprocess
 import sys
 import time
-from contextlib import suppress
 from functools import cache
 from io import TextIOWrapper
 from pathlib import Path
@@ -25,8 +24,9 @@ from uuid import uuid4
 from bench.base.errors import UserError
 from bench.store.files import check_json
 from bench.store.kinds import COUNT, NUMBER, TEXT, odd
-from bench.store.leases import Lease, create
-from bench.store.regular import content_of, make_folder, no_link, opened
+from bench.store.leases import Lease
+from bench.store.lock_kind import FLOCK, KIND, LEASES, UNKNOWN, decide, said, word
+from bench.store.regular import make_folder, no_link, opened
 
 STATES = {"T": ", which is stopped", "Z": ", which is dead"}
 """Notes on a process, by its state in /proc."""
@@ -43,12 +43,6 @@ BeeGFS shares locks only if its own settings say so; the others have none."""
 HOLDER = {"pid": COUNT, "host": TEXT, "since": NUMBER}
 """The content of a lock file."""
 TRIAL = "import fcntl, sys; fcntl.flock(open(sys.argv[1], 'a'), fcntl.LOCK_EX | fcntl.LOCK_NB)"
-KIND = "kind"
-"""The file in a folder of locks with the kind of locks that all hosts use; the first process creates it."""
-FLOCK, LEASES, UNKNOWN = "flock", "leases", ""
-"""The kinds. After ``leases`` comes a reason."""
-WRITTEN_S = 5.0
-"""Maximal seconds between the creation of the file and its first content."""
 
 
 class Lock:
@@ -92,14 +86,14 @@ class Lock:
         """Whether another process may hold the lock now: it took over the lease, the kind of locks changed, or the lock
         file was replaced."""
         if self._lease is not None:
-            return self._lease.lost or _word(self.path.parent) == FLOCK
+            return self._lease.lost or word(self.path.parent) == FLOCK
         if self._stream is None:
             return False
         try:
             replaced = not os.path.samestat(os.lstat(self.path), os.fstat(self._stream.fileno()))
         except OSError:  # the file is missing or cannot be reached
             return True
-        return replaced or _word(self.path.parent) == LEASES
+        return replaced or word(self.path.parent) == LEASES
 
     def release(self) -> None:
         if self._stream is not None:
@@ -112,7 +106,7 @@ class Lock:
     def held(self) -> bool:
         """Whether any process holds the lock."""
         try:
-            kind = _word(no_link(self.path.parent))
+            kind = word(no_link(self.path.parent))
             if kind == LEASES:
                 return Lease.fresh(self._leased)
             if kind == UNKNOWN or _mounted(self.path.parent):
@@ -159,39 +153,19 @@ def untrusted(folder: Path) -> str | None:
     Raises:
         UserError: The folder uses locks, which do not work on this host.
     """
-    kind = _said(folder)
-    if kind is None:
+    kind = said(folder, wait_s=0.0)
+    if not kind:
         reason = _found_wanting(folder)
-        create(folder / KIND, f"{LEASES} {reason}\n".encode() if reason else f"{FLOCK}\n".encode())
-        kind = _said(folder)
-    word, _, reason = (kind or "").partition(" ")
+        kind = decide(folder, f"{LEASES} {reason}\n".encode() if reason else f"{FLOCK}\n".encode())
+    first, _, reason = kind.partition(" ")
     remedy = f"Stop all runs in this folder, type: echo {LEASES} > '{folder / KIND}', and start again."
-    if word == LEASES:
+    if first == LEASES:
         return reason or f"{folder / KIND} says {LEASES}"
-    if word != FLOCK:
-        raise UserError(f"{folder / KIND} must say {FLOCK} or {LEASES}; got {word!r}. {remedy}")
+    if first != FLOCK:
+        raise UserError(f"{folder / KIND} must say {FLOCK} or {LEASES}; got {first!r}. {remedy}")
     if reason := _found_wanting(folder):
         raise UserError(f"Runs in '{folder.parent}' use file locks, which do not work on this host: {reason}. {remedy}")
     return None
-
-
-def _said(folder: Path, wait_s: float = WRITTEN_S) -> str | None:
-    """Return the kind of locks of a folder; None if it is not decided, empty if the file is being written."""
-    deadline = time.monotonic() + wait_s
-    with suppress(FileNotFoundError):
-        while not (text := content_of(folder / KIND).decode(errors="replace").strip()) and time.monotonic() < deadline:
-            time.sleep(0.1)
-        return text
-    return None
-
-
-def _word(folder: Path) -> str | None:
-    """Return the kind of locks without its reason and without waiting; UNKNOWN if the file cannot be read."""
-    try:
-        kind = _said(folder, wait_s=0.0)
-    except OSError:
-        return UNKNOWN
-    return kind if kind is None else kind.partition(" ")[0]
 
 
 @cache

@@ -61,9 +61,15 @@ FACTS = (
 """Entries of a manifest that a W&B run carries beside the labels."""
 DERIVED = ("rho", "heterogeneity", "diverging", "above_start", "run", "fact", "zeta", "index", "split")
 """Columns that analysis adds to the labels of runs, or to those of an archive."""
-WITH_GROUP = {name: f"algo.{name}" for name in (*DERIVED, "fingerprint")}
+SHOWN = (
+    *("x", "x_axis", "mean", "low", "high", "runs", "seeds", "metric", "setting", "nonfinite", "seconds", "slow"),
+    *("final", "diverged", "reference", "reference_minus", "missed", "target_by"),
+    *("gone", "pooled", "values", "evaluation", "problem"),
+)
+"""Columns of the tables and the numbers of figures, beside those of the options."""
+WITH_GROUP = {name: f"algo.{name}" for name in (*DERIVED, *SHOWN, "fingerprint")}
 """Options of methods that runs of earlier versions label without their group."""
-TAKEN = frozenset((*COLUMNS, *FACTS, *DERIVED, "run_id", "state", "replicas", "sha256", "certificate", "edges"))
+TAKEN = frozenset((*COLUMNS, *FACTS, *DERIVED, *SHOWN, "run_id", "state", "replicas", "sha256", "certificate", "edges"))
 """Names that are not available as labels. An option of a method with such a name, or with the name of a setting, is
 labeled with its group: algo.rounds."""
 FINAL = ("done", "diverging", "nonfinite")

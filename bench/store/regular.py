@@ -11,8 +11,11 @@ import os
 import shutil
 import stat
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
+
+from bench.store.disk import wait_for
 
 LINK = "it is a link, and inside a results folder links are not followed; only that folder itself may be a link"
 NOT_REGULAR = "it is not a regular file"
@@ -74,18 +77,23 @@ def append(path: Path, text: str) -> None:
         file.write(text)
 
 
-def write_bytes(path: Path, content: bytes, check: Callable[[], None] = lambda: None) -> None:
+def write_bytes(path: Path, content: bytes, check: Callable[[], None] = lambda: None, *, lasting: bool = False) -> None:
     """Replace a file, or a link, atomically. ``check`` is called last; if it raises, nothing is replaced."""
-    write_together({path: content}, check)
+    write_together({path: content}, check, lasting=lasting)
 
 
-def write_together(contents: Mapping[Path, bytes], check: Callable[[], None] = lambda: None) -> None:
-    """Replace several files, in this order, once all of them are written beside the old ones."""
+def write_together(
+    contents: Mapping[Path, bytes], check: Callable[[], None] = lambda: None, *, lasting: bool = False
+) -> None:
+    """Replace several files, in this order, once all of them are written beside the old ones.
+
+    ``lasting``: first sync the new files to disk, and at the end the names in their folders.
+    """
     drafts: dict[Path, Path] = {}
     try:
         for path, content in contents.items():
             drafts[path] = path.with_name(f".{path.name}.{os.getpid()}.{threading.get_ident()}")
-            _create(drafts[path], content, path)
+            _create(drafts[path], content, path, lasting)
         check()
         for path, draft in drafts.items():
             draft.replace(path)
@@ -93,19 +101,31 @@ def write_together(contents: Mapping[Path, bytes], check: Callable[[], None] = l
         for draft in drafts.values():
             draft.unlink(missing_ok=True)
         raise
+    for folder in {path.parent for path in drafts} if lasting else ():
+        with _naming(folder):
+            wait_for(folder)
 
 
-def _create(draft: Path, content: bytes, path: Path) -> None:
+def _create(draft: Path, content: bytes, path: Path, lasting: bool) -> None:
     """Write the draft of a file; errors name the file."""
     try:
         descriptor, _ = opened(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
     except FileExistsError:  # left by a killed process with the same id
         draft.unlink()
         descriptor, _ = opened(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
+    with _naming(path), open(descriptor, "wb") as file:  # noqa: PTH123
+        file.write(content)
+        if lasting:
+            file.flush()
+            os.fsync(file.fileno())
+
+
+@contextmanager
+def _naming(path: Path) -> Iterator[None]:
+    """Let errors name the file: a full disk raises one without a name."""
     try:
-        with open(descriptor, "wb") as file:  # noqa: PTH123
-            file.write(content)
-    except OSError as error:  # a full disk raises one without a name
+        yield
+    except OSError as error:
         raise OSError(error.errno, error.strerror, str(path)) from error
 
 

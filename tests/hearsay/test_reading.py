@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 
 import hearsay
 from analysis.archive import main as pack
+from analysis.results.archive import read_archive, write_archive
 from hearsay.reading import results_of
 from hearsay.stored import check_stored
 
@@ -62,6 +63,21 @@ def test_runs_of_two_folders_are_drawn_together(runs, place, archive):
     both = pd.concat([hearsay.load(archive), other])
     assert set(results_of(both).runs["run_id"]) == {*runs["run_id"], *other["run_id"]}
     assert set(hearsay.table("final", both)["algo"]) == {"dnasa", "dsgd", "dsgt"}
+
+
+def test_rejects_a_run_with_other_results_in_two_places(runs, place, archive):
+    copy = hearsay.load(archive)
+    assert set(results_of(pd.concat([runs, copy])).runs["run_id"]) == {*runs["run_id"]}
+    results = read_archive(archive)
+    run = results.runs["run_id"].iloc[-1]
+    results.rows.loc[results.rows["run_id"] == run, "test_loss"] *= 1.1
+    write_archive(results, place / "edited")
+    edited = hearsay.load(place / "edited")
+    for both in (pd.concat([runs, edited]), pd.concat([edited, runs])):
+        for make in (hearsay.table, hearsay.figure):
+            with pytest.raises(hearsay.UserError, match=rf"{run} .*{place / 'edited'}"):
+                make("final" if make is hearsay.table else "compare", both)
+    assert results_of(pd.concat([runs, edited[edited["run_id"] != run]])).rows["test_loss"].notna().all()
 
 
 @pytest.mark.parametrize(

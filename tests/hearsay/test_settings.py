@@ -59,3 +59,9 @@ def test_a_list_is_a_sweep_and_a_list_in_it_a_value():
 def test_rejects_values_that_no_setting_has(value, shown):
     with pytest.raises(UserError, match=shown):
         words({"name": value})
+
+
+@pytest.mark.parametrize("number", [0.001, 3, True])
+def test_an_array_of_one_number_is_the_number(number):
+    assert read(np.array(number)) == number
+    assert words({"name": [np.array(number), 2]}) == [f"name={str(number).lower()},2"]

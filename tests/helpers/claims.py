@@ -10,7 +10,7 @@ from rich.console import Console
 
 from bench.base.preemption import Preempted
 from bench.store import leases
-from bench.store.locks import KIND
+from bench.store.lock_kind import KIND
 from bench.sweep import waiting
 from bench.sweep.sweep import run_sweep
 from bench.sweep.workers import Executor

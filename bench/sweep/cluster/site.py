@@ -8,12 +8,12 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import yaml
 
 from bench.base.errors import UserError
+from bench.base.home import expanded
 from bench.base.options import Count, Natural, attribute_options, coerce
 from bench.base.registry import no_such
 from bench.config.source import USUAL, Source
@@ -114,7 +114,7 @@ def _read(name: str, source: Source) -> dict[str, Any]:
     """Return the values in the file of a site, given by its name in a conf folder or by its path."""
     homes = [folder / "site" for folder in source.folders()]
     is_path = name.endswith((".yaml", ".yml"))
-    places = [Path(name).expanduser()] if is_path else [home / f"{name}.yaml" for home in homes]
+    places = [expanded(name)] if is_path else [home / f"{name}.yaml" for home in homes]
     found = next((place for place in places if place.is_file()), None)
     if found is None:
         if name == DEFAULT:

@@ -147,3 +147,18 @@ def test_rejects_an_archive_with_invalid_numbers_among_texts(tmp_path, mixed):
     pq.write_table(table.replace_schema_metadata({**table.schema.metadata, MIXED: mixed}), tmp_path / RUNS)
     with pytest.raises(NoData, match="invalid"):
         read_archive(without_digests(tmp_path))
+
+
+def test_an_archive_is_on_disk_before_it_replaces_another(tmp_path, monkeypatch):
+    write_archive(made(8), tmp_path)
+    before, fsync, waited = (tmp_path / RUNS).read_bytes(), os.fsync, []
+
+    def watched(descriptor):
+        waited.append(Path(f"/proc/self/fd/{descriptor}").readlink().name)
+        assert ((tmp_path / RUNS).read_bytes() == before) == (waited[-1] != tmp_path.name)
+        fsync(descriptor)
+
+    monkeypatch.setattr(os, "fsync", watched)
+    write_archive(made(8, 16), tmp_path)
+    assert [name.split(".")[1] for name in waited[:-1]] == [Path(name).stem for name in (FACTS, RUNS, ROWS)]
+    assert waited[-1] == tmp_path.name

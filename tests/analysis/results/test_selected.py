@@ -1,5 +1,6 @@
 """Selection of runs by their labels, and runs that several sources have."""
 
+import itertools
 from dataclasses import replace
 
 import pandas as pd
@@ -65,6 +66,28 @@ def test_the_archive_command_names_runs_that_differ(tmp_path, capsys):
     assert "r0" not in error
     assert main([*(str(tmp_path / name) for name in ("one", "one", "out"))]) == 0
     assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize("order", [*itertools.permutations(["whole", "reduced", "unended"])])
+def test_of_equal_runs_the_one_with_most_metrics_wins(order):
+    whole = made(8, 16)
+    whole = replace(whole, rows=whole.rows.assign(test_loss=2.0))
+    reduced = replace(whole, rows=whole.rows.drop(columns="test_loss"))
+    parts = {"whole": whole, "reduced": reduced, "unended": unfinished(whole, "r0", "r1")}
+    merged = together([parts[name] for name in order])
+    assert len(merged.runs) == 2
+    assert merged.rows["test_loss"].tolist() == [2.0] * 4
+
+
+def test_a_run_with_other_numbers_and_more_metrics_does_not_win():
+    some = made(8, 16)
+    later = other(some, train_loss=1.1)
+    later = replace(later, rows=later.rows.assign(test_loss=2.0))
+    merged = together([some, later])
+    assert merged.rows["train_loss"].tolist() == [1.0] * 4
+    assert merged.rows["test_loss"].notna().sum() == 2  # of r0, whose numbers are the same
+    assert contradicting([some, later, other(later, test_loss=3.0)]) == ["r1"]
+    assert contradicting([some, later, replace(later, rows=later.rows.assign(test_loss=3.0))]) == ["r0", "r1"]
 
 
 def unfinished(results: Results, *names: str) -> Results:

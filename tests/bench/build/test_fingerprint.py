@@ -74,7 +74,9 @@ def test_an_edited_schedule_changes_the_fingerprint(plugin, monkeypatch):
 def test_an_edited_metric_makes_runs_stale_and_a_new_one_does_not(plugin, monkeypatch, tmp_path):
     folder = RunFolder(config(results=str(tmp_path)))
     without = {"fingerprint": fingerprint(folder.config), "sources": parts(folder.config)}
+    assert not has_plugins(folder.config)
     plugin("strange_metric", METRIC)
+    assert has_plugins(folder.config)
     assert {"strange_metric.py", "metrics_helper.py"} <= sources(folder.config).keys()
     measured = {"fingerprint": fingerprint(folder.config), "sources": parts(folder.config)}
     meant = made_of([folder.config])

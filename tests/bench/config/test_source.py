@@ -3,10 +3,12 @@
 from importlib.metadata import EntryPoint
 
 import pytest
+from hydra import initialize_config_dir
 
 from bench.base.errors import UserError
 from bench.config import source
-from bench.config.compose import compose_one
+from bench.config.compose import compose_one, prepared
+from bench.config.names import CONF
 from bench.config.plan import of_command
 from bench.config.source import USUAL, Source
 from tests.helpers.cli import refused, typed
@@ -119,3 +121,28 @@ def test_the_folders_of_plugins_are_known_to_hydra(tmp_path, monkeypatch):
     assert [run.algo.name for run in of_command(["experiment=theirs"])] == ["dsgd"]
     with pytest.raises(UserError, match=r"'their'.*'theirs'"):
         of_command(["experiment=their"])
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "word", "number"),
+    [
+        ("experiment/zeros.yaml", "blocks:\n  - {algo: dsgd, steps: 010}\n", "experiment=zeros", "line 2: 010 .* 8"),
+        ("experiment/zeros.yaml", "blocks: [{algo: dsgd, seed: [1, 07]}]\n", "experiment=zeros", "line 1: 07 .* 7"),
+        ("algo/dsgd.yaml", "name: dsgd\neta: -0_1\n", "algo=dsgt,dsgd", "line 2: -0_1 "),
+        ("zeros.yaml", "defaults: [config, _self_]\nsteps: 00100\n", "seed=1", "line 2: 00100 .* 64"),
+    ],
+)
+def test_rejects_integers_with_a_leading_zero_in_files(folder, name, text, word, number):
+    (folder / name).parent.mkdir(exist_ok=True)
+    (folder / name).write_text(text)
+    main = "zeros" if name == "zeros.yaml" else "config"
+    with pytest.raises(UserError, match=f"{name}, {number}"):
+        prepared([word], Source(folder, main))
+    (folder / name).write_text("# 010\nsteps: 0\nalgo.eta: 0.01\ntext: '007'\nseed: [0, 100]\nid: a-01\nname: 01b\n")
+    prepared([word], Source(folder, main))
+
+
+def test_rejects_to_compose_while_hydra_is_in_use():
+    with initialize_config_dir(str(CONF), version_base="1.3"), pytest.raises(UserError, match="GlobalHydra"):
+        compose_one(["seed=1"])
+    assert compose_one(["seed=1"]).seed == 1

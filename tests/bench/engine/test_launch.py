@@ -8,7 +8,7 @@ import pytest
 
 from bench.base.machine import HOST_LISTS, cores
 from bench.engine.engines import engine_of
-from bench.engine.launch import TO_PASS_ON, explain, launcher, passing_on
+from bench.engine.launch import TO_PASS_ON, Launched, explain, launcher, passing_on
 from bench.engine.link import ADDRESS, TOKEN, Link
 from bench.engine.listener import AUTO, listening, own_names
 from tests.helpers.cli import typed
@@ -57,6 +57,22 @@ def test_passes_on_names_and_never_the_token():
     environment[TO_PASS_ON] = "HOME"
     passing_on(environment, ["mpirun"])
     assert environment[TO_PASS_ON] == f"HOME;{TOKEN};PYTHONPATH"
+
+
+@pytest.mark.parametrize("launched_by", ["mpiexec", None])
+def test_all_processes_have_one_hash_seed(launched_by, tmp_path, monkeypatch):
+    show = program(tmp_path / "show", f"""'{sys.executable}' -c 'print([hash("a"), *{{"a", "b", "c", "d", "e"}}])'""")
+    if launched_by is None:
+        monkeypatch.setattr(sys, "executable", str(show))
+    outputs = set()
+    for seed in ("random", "1"):
+        monkeypatch.setenv("PYTHONHASHSEED", seed)
+        launched = Launched(2, launched_by and [str(show)], "127.0.0.1:1", f"hashes {seed}")
+        assert launched.ended(60) == 0
+        outputs.add(launched.output())
+        launched.kill()
+    assert len(outputs) == 1
+    assert "'e'" in outputs.pop()
 
 
 def test_every_name_of_this_machine_reaches_it():

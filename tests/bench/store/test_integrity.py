@@ -21,6 +21,8 @@ from bench import status, sync
 from bench.store.disk import Pace, make_lasting
 from bench.store.files import check_json, check_rows, read_json, write_json
 from bench.store.integrity import examine
+from bench.store.locks import untrusted
+from bench.store.regular import make_folder
 from bench.store.run_folder import RunFolder
 from bench.sweep.resume import resume_point
 from bench.sweep.sweep import run_all
@@ -253,6 +255,7 @@ def test_the_end_is_on_the_disk_before_the_way_back_is_gone(tmp_path, monkeypatc
     c = config(results=str(tmp_path), checkpoint_every=10)
     folder, waited = RunFolder(c), []
     fsync = os.fsync
+    assert not untrusted(make_folder(folder.lock.path.parent))  # it is synced too
 
     def watched(descriptor):
         waited.append(str(Path(f"/proc/self/fd/{descriptor}").readlink()))
@@ -272,6 +275,7 @@ def test_the_end_is_on_the_disk_before_the_way_back_is_gone(tmp_path, monkeypatc
 @pytest.mark.parametrize("runs", [1, 2])
 def test_a_failed_fsync_fails_all_runs_of_the_group(runs, tmp_path, monkeypatch):
     configs, fsync, calls = [config(results=str(tmp_path), seed=seed) for seed in range(runs)], os.fsync, []
+    assert not untrusted(make_folder(RunFolder(configs[0]).lock.path.parent))  # it is synced too
 
     def broken_once(descriptor):
         calls.append(descriptor)

@@ -1,12 +1,18 @@
 """The file that says how runs are claimed, and the leases: edited, replaced or damaged while runs go on."""
 
+import errno
+import os
 import resource
+import threading
 import time
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
-from bench.store import leases, locks
+from bench.base.errors import UserError
+from bench.store import leases, lock_kind, locks
 from bench.store.leases import Lease
 from bench.store.locks import FLOCK, KIND, LEASES, Lock, mounted_alone, untrusted
 
@@ -105,3 +111,58 @@ def test_the_error_of_a_disk_that_takes_nothing_names_the_file(tmp_path):
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
     assert caught.value.filename == str(tmp_path / "kind")
     assert not list(tmp_path.iterdir())
+
+
+def test_the_kind_has_its_content_and_is_synced_when_it_appears(tmp_path, monkeypatch):
+    link, fsync, seen = os.link, os.fsync, []
+
+    def watched(descriptor):
+        seen.append("sync")
+        fsync(descriptor)
+
+    def linked(draft, path):
+        seen.append(Path(draft).read_text())
+        link(draft, path)
+
+    monkeypatch.setattr(os, "fsync", watched)
+    monkeypatch.setattr(os, "link", linked)
+    assert untrusted(tmp_path) is None
+    assert seen[0] == "sync"
+    assert seen[-1] == "flock\n"
+    assert [path.name for path in tmp_path.iterdir()] == [KIND]
+
+
+@pytest.mark.parametrize("reason", [None, "no locks here"])
+def test_an_empty_kind_is_decided_again_by_one_process(reason, tmp_path, monkeypatch):
+    """Half of the hosts have locks, and half have none. A killed process holds the permission to decide."""
+    monkeypatch.setattr(leases, "DEAD_S", 0.3)
+    monkeypatch.setattr(lock_kind, "WRITTEN_S", 0.1)
+    monkeypatch.setattr(lock_kind.said, "__defaults__", (0.1,))
+    host, start = threading.local(), threading.Barrier(4)
+    monkeypatch.setattr(locks, "_found_wanting", lambda folder: host.reason)
+    (tmp_path / KIND).touch()
+    (tmp_path / f".{KIND}").touch()
+    assert not Lock(tmp_path / "a").held()
+
+    def decided(mine):
+        host.reason = mine
+        start.wait()
+        try:
+            return LEASES if untrusted(tmp_path) else FLOCK
+        except UserError:
+            return "refused"
+
+    with ThreadPoolExecutor(4) as pool:
+        answers = Counter(pool.map(decided, [reason, None] * 2))
+    assert answers in ({LEASES: 4}, {FLOCK: 4}, {FLOCK: 2, "refused": 2})
+    assert (tmp_path / KIND).read_text().split()[0] in (FLOCK, LEASES)
+
+
+def test_the_kind_is_decided_without_hard_links(tmp_path, monkeypatch):
+    def none(*paths):
+        raise PermissionError(errno.EPERM, "no links here")
+
+    monkeypatch.setattr(os, "link", none)
+    assert untrusted(tmp_path) is None
+    assert untrusted(tmp_path) is None
+    assert [path.name for path in tmp_path.iterdir()] == [KIND]

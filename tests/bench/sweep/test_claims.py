@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from bench.store import leases
-from bench.store.locks import KIND
+from bench.store.lock_kind import KIND
 from bench.store.run_folder import RunFolder
 from bench.sweep import waiting
 from bench.sweep.states import look_at_run

@@ -1,0 +1,43 @@
+"""Integers with a leading zero in the files of a configuration: YAML reads 010 as 8."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+
+import yaml
+
+from bench.base.errors import UserError
+from bench.config.run_config import GROUPS
+from bench.config.source import Source
+
+OCTAL = re.compile(r"(?<![\w.])[-+]?0[0-7_]+(?![\w.])")
+
+
+def check_integers(words: Sequence[str], source: Source) -> None:
+    """Raise ``UserError`` if the main file, or a file that a word names, has an integer with a leading zero."""
+    names = [source.name]
+    for word in words:
+        group, _, values = word.lstrip("+").partition("=")
+        names += [f"{group}/{value}" for value in values.split(",") if group in (*GROUPS, "experiment")]
+    for name in names:
+        files = (folder / f"{name}.yaml" for folder in source.folders())
+        if file := next((file for file in files if os.path.isfile(file)), None):  # noqa: PTH113 - accepts any name
+            _check(file)
+
+
+def _check(file: Path) -> None:
+    text = file.read_text(encoding="utf-8", errors="replace")
+    if not OCTAL.search(text):  # most files: this takes less time than reading YAML
+        return
+    with suppress(yaml.YAMLError):  # Hydra reports it
+        for token in yaml.scan(text):
+            if isinstance(token, yaml.ScalarToken) and token.plain and OCTAL.fullmatch(token.value):
+                raise UserError(
+                    f"{file}, line {token.start_mark.line + 1}: {token.value} has a leading zero, and YAML would read "
+                    f"it as {yaml.safe_load(token.value)}. Remove the zero; if it is a text, write '{token.value}' in "
+                    "quotes."
+                )
