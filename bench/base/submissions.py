@@ -38,8 +38,11 @@ def wrong_entrant(name: str, values: Any, known: Collection[str]) -> str | None:
     for key in native or {}:
         if not OPTION.fullmatch(str(key)):
             return f"native of entrant may have options of the method only, such as algo.beta; got '{key}'."
-    if schedules is not None and not (isinstance(schedules, list) and all(isinstance(one, str) for one in schedules)):
-        return f"schedules of entrant must be a list such as [fixed, diminishing], got {schedules!r}."
+    if schedules is not None and not (isinstance(schedules, list) and [type(one) for one in schedules] == [str]):
+        return (
+            f"schedules of entrant must be a list with one schedule, such as [diminishing], got {schedules!r}. "
+            "Remove it to use the schedules of each workload."
+        )
     for key, kinds in (("method", str), ("stepsize", str | None)):
         if not isinstance(values.get(key, name), kinds):
             return f"{key} of entrant must be a text, got {values[key]!r}."

@@ -137,6 +137,7 @@ def test_a_wrong_key_is_named(written, small, key, value):
         ({"native": {"nodes": 2}}, "nodes"),
         ({"reference": True}, "reference"),
         ({"schedules": 3}, "3"),
+        ({"schedules": ["fixed", "diminishing"]}, "diminishing"),
         ({"grid": "other"}, "other"),
         ({"stepsize": ["eta"]}, "eta"),
         ({3: "follow"}, "3"),
