@@ -17,7 +17,7 @@ from typing import Any
 
 from bench.base import renamed
 from bench.store.kinds import ROW, odd
-from bench.store.regular import TABLE, TEXT, content_of, write_bytes
+from bench.store.regular import TABLE, content_of, write_bytes
 
 DIGEST = "digest"
 SEAL, SEALED = b'\n "digest": "', b'"\n}\n'
@@ -29,6 +29,8 @@ SHORT = 16
 HALF = re.compile(r"\\u[dD][89a-fA-F]")
 """The escape of a surrogate, which is half a character."""
 FOREIGN = "does not match its checksum"
+LARGEST = 1 << 24
+"""Maximal size of a JSON file in bytes. Parsed, it takes up to thirty times as much memory."""
 
 
 def write_text(path: Path, text: str, check: Callable[[], None] = lambda: None) -> None:
@@ -44,12 +46,12 @@ def write_json(path: Path, value: dict[str, Any], check: Callable[[], None] = la
     write_bytes(path, body + SEAL + sha256(body).encode() + SEALED, check)
 
 
-def read_json(path: Path) -> dict[str, Any]:
-    """Return the object in a file; empty if the file is missing or damaged."""
-    return check_json(path)[0]
+def read_json(path: Path, most: int = LARGEST) -> dict[str, Any]:
+    """Return the object in a file; empty if the file is missing, damaged or larger than ``most`` bytes."""
+    return check_json(path, most)[0]
 
 
-def check_json(path: Path | str, most: int = TEXT, sealed: bool = True) -> tuple[dict[str, Any], str | None]:
+def check_json(path: Path | str, most: int = LARGEST, sealed: bool = True) -> tuple[dict[str, Any], str | None]:
     """Return the object in a file without its digest, and the damage, if any. A missing file is not damaged.
 
     Only the files of locks have no digest (``sealed=False``).

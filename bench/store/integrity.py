@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.base import renamed
-from bench.store.files import FOREIGN, check_json, check_rows, sha256
+from bench.store.files import FOREIGN, LARGEST, check_json, check_rows, sha256
 from bench.store.kinds import MANIFEST, NEEDED, RESERVED, ROW, STATUS, SUMMARY, Kind, odd, twice
 from bench.store.record import FINAL, divided
 from bench.store.regular import LINK, TABLE, content_of
@@ -20,8 +20,6 @@ SUMS = "sha256"
 """In summary.json: the digests of metrics.parquet and config.yaml, and the id of the start in the manifest."""
 START = "start"
 KINDS: dict[str, dict[Any, Kind]] = {"summary.json": SUMMARY, "status.json": STATUS, "manifest.json": MANIFEST}
-LARGEST = 1 << 24
-"""Maximal size of a JSON file of a run in bytes. Parsed, it takes up to thirty times as much memory."""
 VALUES = 100_000_000
 """Maximal number of values of a table: a forged file of a few kilobytes can declare more than fits in memory."""
 PARQUET, ROWS = b"PAR1", 100

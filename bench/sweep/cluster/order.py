@@ -13,6 +13,7 @@ from bench.base.errors import UserError
 from bench.base.machine import core_share
 from bench.config.run_config import RunConfig, parse
 from bench.store.files import read_json, write_json
+from bench.store.regular import TEXT
 from bench.sweep.resume import Run, reusable, stale
 from bench.sweep.sweep import pull, reject_stale
 from bench.terminal.console import Console
@@ -55,7 +56,7 @@ def make(configs: Sequence[RunConfig], name: str, grouped: Callable[[list[RunCon
 
 
 def read(folder: Path) -> Order:
-    content = read_json(folder / FILE)
+    content = read_json(folder / FILE, TEXT)  # our own file, with the settings of many runs
     if "groups" not in content:
         raise UserError(f"{folder / FILE} is missing or damaged. Submit the runs again.")
     groups = [[parse(values) for values in group] for group in content.pop("groups")]

@@ -44,10 +44,16 @@ def new_folder(results: Path) -> Path:
 def tickets(results: Path) -> list[Ticket]:
     """Return all tickets, the oldest first by job number, since the clocks of hosts differ."""
     paths = no_link(results / "queue").glob(f"*/{TICKET}")
-    found = [read_json(path) for path in paths if not path.parent.is_symlink()]
-    valid = [t for t in found if t.keys() >= KINDS.keys() and not odd(t, KINDS) and JOB.fullmatch(t["job"])]
-    made = [Ticket(t["job"], t["workers"], tuple(t["runs"])) for t in valid]
-    return sorted(made, key=lambda ticket: (len(ticket.job), ticket.job))
+    found = (_read(path) for path in paths if not path.parent.is_symlink())
+    return sorted(filter(None, found), key=lambda ticket: (len(ticket.job), ticket.job))
+
+
+def _read(path: Path) -> Ticket | None:
+    """Return the ticket in a file, None if it has none; other keys are dropped, since they may be large."""
+    content = read_json(path)
+    if not content.keys() >= KINDS.keys() or odd(content, KINDS) or not JOB.fullmatch(content["job"]):
+        return None
+    return Ticket(content["job"], content["workers"], tuple(dict.fromkeys(content["runs"])))
 
 
 def queue_lines(results: Path, found: Mapping[str, Mapping[str, Any]], only: bool = False) -> list[str]:

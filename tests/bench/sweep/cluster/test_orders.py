@@ -9,7 +9,7 @@ from unittest.mock import Mock
 import pytest
 from rich.console import Console
 
-from bench.store.files import read_json, write_json
+from bench.store.files import LARGEST, SEAL, SEALED, read_json, sha256, write_json
 from bench.sweep.cluster import order as orders
 from bench.sweep.cluster import slurm
 from bench.sweep.cluster.estimate import duration, estimate, sentence
@@ -253,3 +253,14 @@ def test_a_queue_that_does_not_answer_is_asked_again(runs, tmp_path, monkeypatch
 
 def test_what_slurm_would_replace_in_a_name_is_written_so_that_it_does_not(tmp_path):
     assert f"--output={tmp_path}/50%%j/%A_%a.txt" in slurm.options(tmp_path / "50%j", 1, [])
+
+
+def test_a_ticket_that_would_take_much_memory_is_ignored(tmp_path):
+    body = b'{"job": "1", "workers": 1, "runs": [],' + b" " * LARGEST
+    (new_folder(tmp_path) / "job.json").write_bytes(body + SEAL + sha256(body).encode() + SEALED)
+    assert tickets(tmp_path) == []
+
+
+def test_an_order_may_be_larger_than_other_files(tmp_path):
+    write_json(tmp_path / "order.json", {"name": " " * LARGEST, "groups": [], "jobs": 1, "varies": [], "id": "a"})
+    assert len(orders.read(tmp_path).name) == LARGEST
