@@ -58,6 +58,8 @@ LEAST = 3.2
 """The smallest width of a marker, in points."""
 BAND, FAINT = 0.18, 0.05
 """Opacities of bands."""
+NESTED = 16
+"""Braces and commands of a formula: Matplotlib needs up to thirty Python frames for each, and Python allows 1000."""
 
 
 def styles(algos: Iterable[str], results: Results | None = None) -> dict[str, Style]:
@@ -141,6 +143,8 @@ def escape_texts(artist: Artist) -> None:
 def _is_math(text: str) -> bool:
     if "$" not in text:
         return True
+    if text.count("{") + text.count("\\") > NESTED:
+        return False
     try:
         for line in text.split("\n"):  # Matplotlib draws each line by itself
             MathTextParser("path").parse(line)

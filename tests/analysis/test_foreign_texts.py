@@ -10,15 +10,18 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from matplotlib.figure import Figure
 from rich.console import Console
 
 from analysis import load, make_figures
 from analysis.claims.sets import ClaimSet, claim_sets
 from analysis.claims.verdicts import claims, judge
+from analysis.drawing.style import escape_texts
 from analysis.report.bibtex import bibliography
 from analysis.report.claim_pages import Places, claim_pages, summary
 from analysis.report.claims import document
 from analysis.report.commands import run_command
+from analysis.results.labels import METRICS
 from analysis.results.read import read
 from analysis.results.warnings import warnings as warnings_of
 from analysis.results.wording import ranges
@@ -108,6 +111,14 @@ def test_braces_of_a_bibliography_are_balanced(results, cite):
         assert depth >= 0
         assert letter != "@" or depth == 0
     assert depth == 0
+
+
+@pytest.mark.parametrize("deep", ["{" * 20 + "x" + "}" * 20, "\\hat" * 20 + " x"])
+def test_a_formula_of_many_levels_is_drawn_literally(deep):
+    figure = Figure()
+    texts = [figure.text(0.5, 0.5, words) for words in (f"${deep}$", METRICS["grad_norm_mean"], METRICS["stationarity"])]
+    escape_texts(figure)
+    assert [text.get_parse_math() for text in texts] == [False, True, True]
 
 
 def test_of_runs_with_one_seed_the_first_is_compared():
