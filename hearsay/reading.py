@@ -13,7 +13,7 @@ import matplotlib.text
 import pandas as pd
 
 from analysis.drawing.bands import KINDS, bands
-from analysis.drawing.style import use_paper_style
+from analysis.drawing.style import escape_texts, use_paper_style
 from analysis.figures import drawings
 from analysis.make_figures import REQUEST, X, requested
 from analysis.results.archive import is_archive
@@ -138,6 +138,7 @@ def table(
 
 def _fix_fonts(figure: Figure) -> None:
     """Set the fonts of all texts, because Matplotlib chooses them when it draws, with the style of the user."""
+    escape_texts(figure)
     figure.draw_without_rendering()  # creates the labels of ticks
     for text in figure.findobj(matplotlib.text.Text):
         text.set_fontfamily(matplotlib.rcParams["font.serif"])

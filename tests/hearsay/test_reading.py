@@ -1,5 +1,6 @@
 """Tables of runs go into figures and tables, whole or filtered, from folders and archives."""
 
+import json
 import shutil
 import warnings
 from pathlib import Path
@@ -8,10 +9,12 @@ import matplotlib
 import pandas as pd
 import pytest
 from matplotlib.figure import Figure
+from matplotlib.text import Text
 
 import hearsay
 from analysis.archive import main as pack
 from analysis.results.archive import read_archive, write_archive
+from bench.store.files import write_json
 from hearsay.reading import results_of
 from hearsay.stored import check_stored
 
@@ -56,6 +59,16 @@ def test_a_filtered_table_selects_the_runs_of_a_figure(runs):
     assert isinstance(figure, Figure)
     assert len([ax for ax in figure.axes if ax.get_visible()]) == 1
     assert dict(matplotlib.rcParams) == before
+
+
+@pytest.mark.parametrize("name", ["curves", "graphs"])
+def test_a_label_that_is_no_formula_is_drawn_literally(runs, place, tmp_path, name):
+    for run in runs["run_id"].unique()[:2]:
+        shutil.copytree(place / "a" / "runs" / run, tmp_path / "runs" / run)
+        summary = tmp_path / "runs" / run / "summary.json"
+        write_json(summary, {**json.loads(summary.read_bytes()), "topology": "$\\frac{$"})
+    texts = hearsay.figure(name, tmp_path).findobj(Text)
+    assert any("frac" in text.get_text() and not text.get_parse_math() for text in texts)
 
 
 def test_runs_of_two_folders_are_drawn_together(runs, place, archive):
