@@ -17,6 +17,7 @@ from analysis.results.errors import NoData, perhaps
 from analysis.results.numbers import fits_word, missing, with_numbers
 from bench.base import renamed
 from bench.store.record import ADDED, COLUMNS, DIVERGING_FROM, FINAL, LATER, SINCE, WITH_GROUP
+from bench.store.record import NETWORK_S as NETWORK_S
 from bench.store.software import software
 
 HOW = ("engine", "tracker", "checkpoint_every", "ranks", "jobs", "device", "results", "data_dir", "force", "stale")
@@ -27,8 +28,6 @@ SETTINGS = (
 )
 OUTCOME = ("run_id", "seed", "state", "replicas", "rho", "heterogeneity", "fingerprint")
 GROUPS = ("topology", *LATER, "dataset", "partition", "model")
-NETWORK_S = "network seconds"
-"""The computed column of seconds on a network. No metric of a run has this name, since it contains a blank."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,7 +13,7 @@ import pytest
 from matplotlib.figure import Figure
 from rich.console import Console
 
-from analysis import load, make_figures
+from analysis import load, make_figures, make_report
 from analysis.claims.sets import ClaimSet, claim_sets
 from analysis.claims.verdicts import claims, judge
 from analysis.drawing.style import escape_texts
@@ -23,6 +23,7 @@ from analysis.report.claims import document
 from analysis.report.commands import run_command
 from analysis.results.labels import METRICS
 from analysis.results.read import read
+from analysis.results.results import NETWORK_S
 from analysis.results.warnings import warnings as warnings_of
 from analysis.results.wording import ranges
 from analysis.study.figure_options import FigureOptions
@@ -204,3 +205,10 @@ def test_a_label_adds_no_line_to_the_output(results, tmp_path, capsys):
     shown = "".join(capsys.readouterr())
     assert "Forged" in shown
     assert not [line for line in shown.splitlines() if line.startswith("Forged")]
+
+
+def test_a_label_with_the_name_of_a_computed_column_has_its_group(results):
+    for place, run in enumerate((results / "runs").iterdir()):
+        change(run, "summary.json", **{NETWORK_S: place / 4})
+    assert make_report.main(["--results", str(results)]) == 0
+    assert f"algo.{NETWORK_S}" in (results / "report.html").read_text()
