@@ -18,12 +18,12 @@ from analysis.results.results import HOW, Results
 from bench.base import renamed
 from bench.base.errors import UserError
 from bench.store.files import parsed, sha256
-from bench.store.integrity import SUMS, UNREADABLE, read_table
+from bench.store.integrity import FACTS, SUMS, UNREADABLE, read_table, unsealed
 from bench.store.kinds import LONGEST, MANIFEST, NEEDED, RESERVED, SUMMARY, are_labels, is_name, odd, twice
 from bench.store.record import FINAL, WITH_GROUP
 from bench.store.regular import TABLE, content_of, write_together
 
-RUNS, ROWS, FACTS = "runs.parquet", "rows.parquet", "facts.json"
+RUNS, ROWS = "runs.parquet", "rows.parquet"
 DROPPED = ("vectors_sent", "compute_s", "comm_s", "eval_s")
 """Metrics that no figure compares."""
 LARGEST = 3e38
@@ -120,7 +120,7 @@ def read_archive(folder: Path) -> Results:
 
 def _decoded(files: dict[str, bytes]) -> tuple[pd.DataFrame, pd.DataFrame, dict[str, dict[str, Any]]]:
     """Return the runs, evaluations and manifests in the files of an archive; one of ``INVALID`` if they are none."""
-    different = _unsealed(parsed(files[FACTS].decode()), {name: files[name] for name in (RUNS, ROWS)})
+    different = unsealed(parsed(files[FACTS].decode()), {name: files[name] for name in (RUNS, ROWS)})
     runs = read_table(files[RUNS], texts=True).to_pandas()  # without metadata
     metadata = pq.read_schema(pa.BufferReader(files[RUNS])).metadata or {}
     for name, values in parsed(metadata.get(MIXED, b"{}").decode()).items():
@@ -144,21 +144,6 @@ def _decoded(files: dict[str, bytes]) -> tuple[pd.DataFrame, pd.DataFrame, dict[
     names = runs["run_id"].to_numpy()
     rows.insert(0, "run_id", names[rows.pop("run").to_numpy()])
     return runs, rows, facts
-
-
-def _unsealed(facts: list[dict[str, Any]], tables: dict[str, bytes]) -> list[dict[str, Any]]:
-    """Return the manifests; ``ValueError`` if the tables do not have the digests after them.
-
-    Archives of earlier versions have no digests.
-    """
-    if not facts or [*facts[-1]] != [SUMS]:
-        return facts
-    if other := [name for name, content in tables.items() if facts[-1][SUMS].get(name) != sha256(content)]:
-        raise ValueError(
-            f"{other[0]} does not belong to {FACTS}; an update may have been interrupted. Write the archive again with "
-            "python analysis/archive.py"
-        )
-    return facts[:-1]
 
 
 def _check(runs: pd.DataFrame, rows: pd.DataFrame) -> None:

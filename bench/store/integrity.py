@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -19,6 +19,8 @@ from bench.store.software import MADE
 SUMS = "sha256"
 """In summary.json: the digests of metrics.parquet and config.yaml, and the id of the start in the manifest."""
 START = "start"
+FACTS = "facts.json"
+"""In an archive: its manifests and the digests of its tables."""
 KINDS: dict[str, dict[Any, Kind]] = {"summary.json": SUMMARY, "status.json": STATUS, "manifest.json": MANIFEST}
 VALUES = 100_000_000
 """Maximal number of values of a table: a forged file of a few kilobytes can declare more than fits in memory."""
@@ -172,6 +174,21 @@ def read_table(content: bytes, texts: bool = False) -> Any:
         if texts:
             table.validate(full=True)  # Arrow does not check the encoding of texts while reading
         return table.rename_columns([renamed.column(name) for name in table.column_names])
+
+
+def unsealed(facts: list[dict[str, Any]], tables: Mapping[str, bytes]) -> list[dict[str, Any]]:
+    """Return the manifests of an archive; ``ValueError`` if the tables do not have the digests after them.
+
+    Archives of earlier versions have no digests.
+    """
+    if not facts or [*facts[-1]] != [SUMS]:
+        return facts
+    if other := [name for name, content in tables.items() if facts[-1][SUMS].get(name) != sha256(content)]:
+        raise ValueError(
+            f"{other[0]} does not belong to {FACTS}; an update may have been interrupted. Write the archive again with "
+            "python analysis/archive.py"
+        )
+    return facts[:-1]
 
 
 def _batches(file: Any) -> Iterator[Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import reprlib
 from collections import Counter
 from collections.abc import Collection, Sequence
 from pathlib import Path
@@ -15,9 +16,10 @@ from bench.base.errors import Refused, UserError
 from bench.config.blocks import of_blocks
 from bench.config.run_config import RunConfig
 from bench.store.files import parsed, write_text
-from bench.store.integrity import UNREADABLE, read_table
+from bench.store.integrity import FACTS, UNREADABLE, read_table, unsealed
+from bench.store.kinds import is_name
 from bench.store.record import FINAL
-from bench.store.regular import content_of
+from bench.store.regular import TABLE, content_of
 from bench.sweep.preflight import check
 from bench.sweep.protocol.phases import Cell, seconds
 from bench.sweep.protocol.read import Board
@@ -53,8 +55,12 @@ def archived_runs(archives: Sequence[Path]) -> set[str]:
         if not file.is_file():
             raise UserError(f"'{folder}' is no archive: {file} is missing. Make one with analysis/archive.py.")
         try:
-            table = read_table(file.read_bytes(), texts=True).select(["run_id", "state"]).to_pydict()
-        except (*UNREADABLE, pa.ArrowException, KeyError) as error:
+            content = content_of(file, TABLE)
+            unsealed(parsed(content_of(folder / FACTS).decode()), {file.name: content})
+            table = read_table(content, texts=True).select(["run_id", "state"]).to_pydict()
+            if nameless := [run for run in table["run_id"] if not is_name(run)]:
+                raise ValueError(f"{reprlib.repr(nameless[0])} is not a valid name of a run")
+        except (*UNREADABLE, pa.ArrowException, AttributeError, RecursionError) as error:
             raise UserError(f"{file} is no table of runs: {error}. Make it with analysis/archive.py.") from error
         out.update(run for run, state in zip(table["run_id"], table["state"], strict=True) if state in FINAL)
     return out

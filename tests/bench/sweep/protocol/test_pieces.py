@@ -1,6 +1,7 @@
 """Pieces of a phase: they divide it, and a repeated command computes only what is left."""
 
 import json
+import re
 import shlex
 
 import pyarrow as pa
@@ -59,12 +60,17 @@ def test_a_resumed_piece_computes_only_what_is_left(small, tmp_path):
     assert first_minutes(board, composed(found, words), None, {}) == []
 
 
+def write_runs(folder, names, states, facts="[]"):
+    pq.write_table(pa.table({"run_id": names, "state": states}), folder / "runs.parquet")
+    (folder / "facts.json").write_text(facts)
+
+
 def test_archived_runs_are_not_computed_again(small, tmp_path):
     board, words = read(small), [f"results={tmp_path / 'results'}"]
     found = composed(cells(board, "tune"), words)
     names = [run.run_id for run in found[0].runs]
     states = ["done", "nonfinite", "failed", "done"]
-    pq.write_table(pa.table({"run_id": names, "state": states}), tmp_path / "runs.parquet")
+    write_runs(tmp_path, names, states)
     archived = archived_runs([tmp_path])
     assert archived == {names[0], names[1], names[3]}
     assert [run.run_id for run in found[0].left(archived)] == [names[2]]
@@ -79,8 +85,37 @@ def test_a_file_that_is_no_archive_is_named(tmp_path):
         file.write_bytes(content)
         with pytest.raises(UserError, match=r"runs\.parquet"):
             archived_runs([tmp_path])
+    (tmp_path / "facts.json").write_text("[]")
     pq.write_table(pa.table({"run_id": ["a"]}), file)
     with pytest.raises(UserError, match="state"):
+        archived_runs([tmp_path])
+
+
+@pytest.mark.parametrize(
+    ("names", "states", "facts"),
+    [
+        ([["a"]], ["done"], "[]"),
+        ([{"a": 1}], ["done"], "[]"),
+        ([None], ["done"], "[]"),
+        (["../a"], ["done"], "[]"),
+        (["a"], ["done"], '[{"sha256": {"runs.parquet": "0"}}]'),
+        (["a"], ["done"], '[{"sha256": 1}]'),
+        (["a"], ["done"], "[" * 100_000),
+        (["a"], ["done"], "1"),
+    ],
+)
+def test_an_archive_that_was_tampered_with_is_refused(tmp_path, names, states, facts):
+    write_runs(tmp_path, names, states, facts)
+    with pytest.raises(UserError, match=re.escape(str(tmp_path))):
+        archived_runs([tmp_path])
+
+
+def test_an_archive_that_is_a_link_is_refused(tmp_path):
+    (tmp_path / "outside").mkdir()
+    write_runs(tmp_path / "outside", ["a"], ["done"])
+    (tmp_path / "facts.json").write_text("[]")
+    (tmp_path / "runs.parquet").symlink_to(tmp_path / "outside" / "runs.parquet")
+    with pytest.raises(UserError, match=r"runs\.parquet"):
         archived_runs([tmp_path])
 
 
