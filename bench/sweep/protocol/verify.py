@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import io
+import reprlib
 import shlex
 import subprocess
 import sys
@@ -17,8 +17,10 @@ import pyarrow.parquet as pq
 from bench.base.errors import UserError
 from bench.base.home import ROOT
 from bench.config.run_config import RunConfig
-from bench.store.integrity import examine, read_table
+from bench.store.integrity import UNREADABLE, examine, read_table
+from bench.store.kinds import is_name
 from bench.store.record import FINAL
+from bench.store.regular import TABLE, content_of
 from bench.store.stored_run import StoredRun
 from bench.sweep.protocol.pieces import Composed, composed, valid
 from bench.sweep.protocol.submission import Submission
@@ -64,7 +66,8 @@ def kind_of_machine(manifest: Mapping[str, Any]) -> str:
 
 def machines_of(file: Path) -> str:
     """Return the kinds of machines that computed the runs of a submission."""
-    return ((pq.read_schema(file).metadata or {}).get(MACHINES) or b"not stated").decode()
+    metadata = pq.read_schema(pa.BufferReader(content_of(file, TABLE))).metadata or {}
+    return (metadata.get(MACHINES) or b"not stated").decode(errors="replace")
 
 
 def verify(submission: Submission, words: Sequence[str], salt: str, console: Console) -> None:
@@ -106,13 +109,16 @@ def submitted(file: Path) -> dict[str, Rows]:
     if not file.is_file():
         raise UserError(f"{file} is missing. Write it with bench/board.py check NAME --pack.")
     try:
-        table = pq.read_table(io.BytesIO(file.read_bytes()))
-    except (pa.ArrowException, OSError, ValueError) as error:
+        table = read_table(content_of(file, TABLE), texts=True)
+        rows = table.to_pylist()
+    except (*UNREADABLE, pa.ArrowException) as error:
         raise UserError(f"{file} is no Parquet file: {error}.") from error
     if lacking := [name for name in ("run_id", "step", "node_loss", "gradients") if name not in table.column_names]:
         raise UserError(f"{file} has no column '{lacking[0]}'.")
+    if nameless := [row["run_id"] for row in rows if not is_name(row["run_id"])]:
+        raise UserError(f"{file} has the run_id {reprlib.repr(nameless[0])}, which is not a valid name of a run.")
     out: dict[str, Rows] = {}
-    for row in table.to_pylist():
+    for row in rows:
         out.setdefault(row.pop("run_id"), []).append(row)
     return out
 

@@ -116,6 +116,29 @@ def test_a_table_without_a_needed_column_is_refused(tmp_path):
         submitted(file)
 
 
+@pytest.mark.parametrize("name", [["a"], {"a": 1}, 1, None])
+def test_a_run_id_that_is_no_name_is_refused(tmp_path, name):
+    table = pa.table({"run_id": [name], "step": [0], "node_loss": [1.0], "gradients": [1.0]})
+    pq.write_table(table, tmp_path / "runs.parquet")
+    with pytest.raises(UserError, match=re.escape(repr(name))):
+        submitted(tmp_path / "runs.parquet")
+
+
+def test_a_submitted_table_that_is_a_link_is_refused(tmp_path):
+    table = pa.table({"run_id": ["a"], "step": [0], "node_loss": [1.0], "gradients": [1.0]})
+    pq.write_table(table, tmp_path / "other")
+    assert [*submitted(tmp_path / "other")] == ["a"]
+    (tmp_path / "runs.parquet").symlink_to(tmp_path / "other")
+    with pytest.raises(UserError, match=r"runs\.parquet"):
+        submitted(tmp_path / "runs.parquet")
+
+
+def test_machines_that_are_no_text_are_shown(tmp_path):
+    table = pa.table({"run_id": ["a"]}).replace_schema_metadata({b"machines": b"x\xff"})
+    pq.write_table(table, tmp_path / "runs.parquet")
+    assert machines_of(tmp_path / "runs.parquet") == "x\ufffd"
+
+
 @pytest.mark.parametrize(
     ("key", "value"), [("paper", None), ("colour", "red"), ("file", "../mine.py"), ("file", "other.py")]
 )
