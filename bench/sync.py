@@ -61,7 +61,7 @@ def main() -> int:
     except ImportError as error:
         raise UserError(f"W&B cannot be imported: {error}. Type pip install wandb.") from error
     named = (runs / name for name in run_names(runs.parent))
-    folders = [path for path in named if path.is_symlink() or (path / "summary.json").exists()]
+    folders = [path for path in named if path.is_symlink() or _has_summary(path)]
     no_link(runs.parent / "wandb")
     asked = {"project": arguments.project, "entity": arguments.entity}
     todo = [path for path in folders if path.is_symlink() or not up_to_date(path, **asked)]
@@ -96,6 +96,15 @@ def main() -> int:
     made = len(todo) - failed
     console.print(f"{made} written ({mode()}), {len(folders) - len(todo)} up to date, {failed} failed.")
     return 1 if failed else 0
+
+
+def _has_summary(folder: Path) -> bool:
+    """Whether a run has a summary, or may have one: this user may not be allowed to read the folder."""
+    try:
+        (folder / "summary.json").stat()
+    except OSError as error:
+        return isinstance(error, PermissionError)
+    return True
 
 
 if __name__ == "__main__":

@@ -1,6 +1,8 @@
 """Where W&B runs are written, and which ones are up to date."""
 
+import errno
 import os
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -69,6 +71,28 @@ def test_sync_names_the_writer_of_a_mark_that_it_cannot_verify(who, said, tmp_pa
     out = capsys.readouterr().out
     assert [name for name in ("ada@far", writer()) if name in out] == said
     assert "1 up to date" in out
+
+
+def test_sync_counts_a_folder_that_it_may_not_read_as_failed(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("WANDB_MODE", "online")
+    monkeypatch.setattr("sys.argv", ["sync.py", str(tmp_path)])
+    ours, closed = tmp_path / "runs" / "ours", tmp_path / "runs" / "closed"
+    for run in (ours, closed):
+        run.mkdir(parents=True)
+    (ours / "summary.json").touch()
+    write_json(ours / MARK, current(ours))
+    stat = Path.stat
+
+    def refuse(path, **options):
+        if path.parent.name == "closed":
+            raise PermissionError(errno.EACCES, "Permission denied", str(path))
+        return stat(path, **options)
+
+    monkeypatch.setattr(Path, "stat", refuse)
+    assert sync.main() == 1
+    out = capsys.readouterr().out
+    assert "closed: " in out
+    assert "1 up to date, 1 failed" in out
 
 
 @pytest.mark.thorough
