@@ -114,7 +114,7 @@ class Lock:
             with open(opened(self.path)[0]) as lock:  # noqa: PTH123
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             return False
-        except BlockingIOError:
+        except (BlockingIOError, PermissionError):  # held, or it cannot be known
             return True
         except OSError:
             return False

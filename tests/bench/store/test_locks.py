@@ -86,6 +86,16 @@ def test_where_locks_cannot_be_asked_what_runs_is_believed(tmp_path, monkeypatch
     assert Lock(tmp_path / "b").held()
 
 
+def test_a_lock_that_may_not_be_read_may_be_held(tmp_path, monkeypatch):
+    assert untrusted(tmp_path) is None
+
+    def refuse(path, *flags):
+        raise PermissionError(errno.EACCES, "Permission denied", str(path))
+
+    monkeypatch.setattr(locks, "opened", refuse)
+    assert Lock(tmp_path / "b").held()
+
+
 def test_leases_where_the_folder_says_so(tmp_path):
     (tmp_path / KIND).write_text("leases no locks here\n")
     assert untrusted(tmp_path) == "no locks here"
