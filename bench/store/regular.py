@@ -96,7 +96,8 @@ def write_together(
             _create(drafts[path], content, path, lasting)
         check()
         for path, draft in drafts.items():
-            draft.replace(path)
+            with _naming(path):
+                draft.replace(path)
     except BaseException:
         for draft in drafts.values():
             draft.unlink(missing_ok=True)

@@ -121,3 +121,11 @@ def test_names_of_runs_can_be_printed(tmp_path):
     (tmp_path / "runs" / "link").symlink_to(tmp_path)
     (tmp_path / "runs" / "file").write_text("")
     assert regular.run_names(tmp_path) == ["link", "run"]
+
+
+def test_an_error_names_the_file_and_not_its_draft(tmp_path):
+    (tmp_path / "report.html").mkdir()
+    with pytest.raises(IsADirectoryError) as refused:
+        regular.write_bytes(tmp_path / "report.html", b"text")
+    assert (refused.value.filename, refused.value.filename2) == (str(tmp_path / "report.html"), None)
+    assert [path.name for path in tmp_path.iterdir()] == ["report.html"]
