@@ -117,7 +117,9 @@ def test_braces_of_a_bibliography_are_balanced(results, cite):
 @pytest.mark.parametrize("deep", ["{" * 20 + "x" + "}" * 20, "\\hat" * 20 + " x"])
 def test_a_formula_of_many_levels_is_drawn_literally(deep):
     figure = Figure()
-    texts = [figure.text(0.5, 0.5, words) for words in (f"${deep}$", METRICS["grad_norm_mean"], METRICS["stationarity"])]
+    texts = [
+        figure.text(0.5, 0.5, words) for words in (f"${deep}$", METRICS["grad_norm_mean"], METRICS["stationarity"])
+    ]
     escape_texts(figure)
     assert [text.get_parse_math() for text in texts] == [False, True, True]
 
