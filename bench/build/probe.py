@@ -90,7 +90,8 @@ def small_problem(config: RunConfig, setting: Setting) -> Problem:
         parts = {name: getattr(arrays, name)[:samples].copy() for name in ("train_x", "train_y", "test_x", "test_y")}
         few = replace(arrays, **parts)
         split = np.array_split(np.arange(len(few.train_y)), setting.nodes)
-        problem = Supervised(setting, few, [split], model, loss, "shared", "replacement")
+        by_seed = [split] * len(setting.distinct_seeds)
+        problem = Supervised(setting, few, by_seed, model, loss, "shared", "replacement")
     if is_plugin(regularizers, config.regularizer.name):
         return Regularized(problem, regularizers[config.regularizer.name](**config.regularizer.options))
     return problem
