@@ -103,21 +103,18 @@ def chosen(name, problem):
     return config(**RUNS[name], **problem, dataset={"name": "digits"}, nodes=4)
 
 
-def check(run):
-    preflight.check(run)
-    engine_of(run).compute([run], Kept(), None, None)
-
-
 @pytest.mark.parametrize("problem", PROBLEMS, ids=str)
 @pytest.mark.parametrize("name", RUNS)
 def test_rejects_plugins_that_reduce_over_replicas(name, problem, monkeypatch):
     run = chosen(name, problem)
     monkeypatch.setitem(globals(), "by", "all")
     with pytest.raises(UserError, match=rf"^{name} .*dim=-1"):
-        check(run)
+        rehearsal.rehearse(run)
 
 
 @pytest.mark.parametrize("problem", PROBLEMS, ids=str)
 @pytest.mark.parametrize("name", RUNS)
 def test_accepts_plugins_that_reduce_over_the_last_axis(name, problem):
-    check(chosen(name, problem))
+    run = chosen(name, problem)
+    preflight.check(run)
+    engine_of(run).compute([run], Kept(), None, None)
