@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 NOTEBOOK = 100
 """Columns of the table below a cell."""
+_composing = threading.RLock()
+"""Held by the thread that composes configurations, since Hydra and the plug-ins are global."""
 
 
 def sweep(settings: Mapping[str, Any] | None = None, /, *, quiet: bool = False, **more: Any) -> pd.DataFrame:
@@ -60,10 +62,11 @@ def sweep(settings: Mapping[str, Any] | None = None, /, *, quiet: bool = False, 
         raise UserError(f"{min(twice)} is given twice. Give it once.")
     typed = words({**settings, **more})
     place = more.get("results", settings.get("results", "results"))
-    register_cells(Path(str(place)), typed)
-    say_broken_plugins()
-    source, typed = USUAL.divide(typed)
-    configs, _ = gather(typed, checked, Console(stderr=True, soft_wrap=True), source)
+    with _composing:
+        register_cells(Path(str(place)), typed)
+        say_broken_plugins()
+        source, typed = USUAL.divide(typed)
+        configs, _ = gather(typed, checked, Console(stderr=True, soft_wrap=True), source)
     with preemptible():
         results = run_sweep(configs, console(quiet), sweep_name(typed, source))
     return evaluations([result.path for result in results])

@@ -3,6 +3,7 @@
 import json
 import signal
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pandas as pd
@@ -51,6 +52,17 @@ def test_a_repeated_sweep_uses_the_finished_runs(runs, place, capsys):
 def test_dotted_settings_stand_in_a_dictionary(place):
     made = hearsay.sweep({"algo.eta": [0.1, 0.2]}, algo="dsgd", results=place, quiet=True, **QUICK)
     assert list(made["eta"].unique()) == [0.1, 0.2]
+
+
+def test_threads_can_make_sweeps_at_the_same_time(runs, tmp_path):
+    def made(algo):
+        return hearsay.sweep(algo=algo, topology="ring", results=tmp_path / algo, quiet=True, **QUICK)
+
+    names = ["dnasa", "dsgt"]
+    with ThreadPoolExecutor(len(names)) as pool:
+        for name, table in zip(names, pool.map(made, names), strict=True):
+            alone = runs[(runs["algo"] == name) & (runs["topology"] == "ring")]
+            assert table["train_loss"].tolist() == alone["train_loss"].tolist()
 
 
 def test_quiet_prints_nothing(place, capsys):
