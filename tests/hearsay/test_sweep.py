@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+import torch
 
 import hearsay
 from bench.base import preemption
@@ -63,6 +64,14 @@ def test_threads_can_make_sweeps_at_the_same_time(runs, tmp_path):
         for name, table in zip(names, pool.map(made, names), strict=True):
             alone = runs[(runs["algo"] == name) & (runs["topology"] == "ring")]
             assert table["train_loss"].tolist() == alone["train_loss"].tolist()
+
+
+def test_autocast_of_the_caller_changes_nothing(runs, tmp_path):
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        made = hearsay.sweep(algo="dsgt", topology="ring", results=tmp_path, quiet=True, **QUICK)
+        assert torch.is_autocast_enabled("cpu")
+    alone = runs[(runs["algo"] == "dsgt") & (runs["topology"] == "ring")]
+    assert made["train_loss"].tolist() == alone["train_loss"].tolist()
 
 
 def test_quiet_prints_nothing(place, capsys):
