@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 NOTEBOOK = 100
 """Columns of the table below a cell."""
+_composing = threading.RLock()
+"""Held by the thread that composes configurations, since Hydra and the plug-ins are global."""
 
 
 def sweep(settings: Mapping[str, Any] | None = None, /, *, quiet: bool = False, **more: Any) -> pd.DataFrame:
@@ -60,12 +62,14 @@ def sweep(settings: Mapping[str, Any] | None = None, /, *, quiet: bool = False, 
         raise UserError(f"{min(twice)} is given twice. Give it once.")
     typed = words({**settings, **more})
     place = more.get("results", settings.get("results", "results"))
-    register_cells(Path(str(place)), typed)
-    say_broken_plugins()
-    source, typed = USUAL.divide(typed)
-    configs, _ = gather(typed, checked, Console(stderr=True, soft_wrap=True), source)
-    with preemptible():
-        results = run_sweep(configs, console(quiet), sweep_name(typed, source))
+    with full_precision():
+        with _composing:
+            register_cells(Path(str(place)), typed)
+            say_broken_plugins()
+            source, typed = USUAL.divide(typed)
+            configs, _ = gather(typed, checked, Console(stderr=True, soft_wrap=True), source)
+        with preemptible():
+            results = run_sweep(configs, console(quiet), sweep_name(typed, source))
     return evaluations([result.path for result in results])
 
 
@@ -73,6 +77,15 @@ def console(quiet: bool) -> Console:
     """Return the console of a sweep."""
     width = NOTEBOOK if in_notebook() else None if sys.stdout.isatty() else 140
     return Console(quiet=quiet, width=width)
+
+
+@contextmanager
+def full_precision() -> Iterator[None]:
+    """Disable torch.autocast of the caller, which would change the numbers of runs."""
+    import torch
+
+    with torch.autocast("cpu", enabled=False), torch.autocast("cuda", enabled=False):
+        yield
 
 
 @contextmanager

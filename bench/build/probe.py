@@ -64,10 +64,7 @@ def new_summary(config: RunConfig, earlier: int = 0) -> Summary | None:
         The values; None if the problem raises an error, which the run itself reports.
     """
     try:
-        nodes, size = (config.nodes, config.batch_size) if is_problem(datasets[config.dataset.name]) else (1, 2)
-        hosted = range(min(nodes, HOSTED))
-        setting = Setting(nodes, hosted, (config.seed,), size, torch.float64, torch.device("cpu"))
-        problem = small_problem(config, setting)
+        problem = probed(config)
         with torch.no_grad() if problem.autograd else torch.inference_mode():
             start = problem.start()
             x = start + 0.1 * torch.cos(torch.arange(start.shape[-1], dtype=start.dtype))
@@ -77,6 +74,13 @@ def new_summary(config: RunConfig, earlier: int = 0) -> Summary | None:
             return summarize([part.double().cpu().numpy() for part in (start, gradient, evaluated)])
     except (Exception, SystemExit):  # a plug-in may raise anything
         return None
+
+
+def probed(config: RunConfig) -> Problem:
+    """Return the problem of a run in float64, with few nodes and few samples."""
+    nodes, size = (config.nodes, config.batch_size) if is_problem(datasets[config.dataset.name]) else (1, 2)
+    hosted = range(min(nodes, HOSTED))
+    return small_problem(config, Setting(nodes, hosted, (config.seed,), size, torch.float64, torch.device("cpu")))
 
 
 def small_problem(config: RunConfig, setting: Setting) -> Problem:
@@ -90,7 +94,8 @@ def small_problem(config: RunConfig, setting: Setting) -> Problem:
         parts = {name: getattr(arrays, name)[:samples].copy() for name in ("train_x", "train_y", "test_x", "test_y")}
         few = replace(arrays, **parts)
         split = np.array_split(np.arange(len(few.train_y)), setting.nodes)
-        problem = Supervised(setting, few, [split], model, loss, "shared", "replacement")
+        by_seed = [split] * len(setting.distinct_seeds)
+        problem = Supervised(setting, few, by_seed, model, loss, "shared", "replacement")
     if is_plugin(regularizers, config.regularizer.name):
         return Regularized(problem, regularizers[config.regularizer.name](**config.regularizer.options))
     return problem

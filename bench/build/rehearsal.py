@@ -1,7 +1,8 @@
-"""A short run with plug-ins, made twice, to detect code whose numbers depend on anything but its arguments.
+"""Short runs with plug-ins, to detect code whose numbers depend on anything but its arguments.
 
-The second run is built anew and resumes the first one. Code that keeps values between calls, or draws without a key,
-gives other numbers there.
+A run is made twice. The second run is built anew and resumes the first one. Code that keeps values between calls, or
+draws without a key, gives other numbers there. Two more runs have a second replica, which differs between them. Code
+that reduces over replicas gives the first replica other numbers.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from bench.build.rates import rates_of
 from bench.config.run_config import GROUPS, RunConfig
 from bench.method import Algorithm, Grad, Mix
 from bench.network.mixing import Mixing
-from bench.problem.problem import Setting
+from bench.problem.problem import Problem, Setting
 from bench.store.record import COLUMNS, Row
 from bench.training.hosting import OneProcess
 from bench.training.loop import Timetable, Training
@@ -35,13 +36,15 @@ from bench.training.observer import Observer, Snapshot
 
 STEPS, RESUMED = 5, 2
 """Steps of the first run, and the step from which the second run resumes it."""
+PAIRED = 3
+"""Steps of the runs with two replicas."""
 LARGEST = 10_000_000
 """Numbers of a state, n · P, up to which a run is rehearsed."""
 _passed: set[str] = set()
 
 
 def rehearse(config: RunConfig, tick: Callable[[int], None] = lambda t: None) -> None:
-    """Make a few steps twice on few samples, on the CPU; raise ``UserError`` if the numbers differ.
+    """Make a few steps several times on few samples, on the CPU; raise ``UserError`` if the numbers differ.
 
     Args:
         config: The run. Nothing happens without plug-ins, and for runs that differ only in seed and stepsizes from one
@@ -61,6 +64,12 @@ def rehearse(config: RunConfig, tick: Callable[[int], None] = lambda t: None) ->
                 "plug-ins must depend on its arguments only: keep the values of a method in its state, and use neither "
                 f"counters nor the time. {remedy(plugins)}"
             )
+        if _coupled(config, mixings[0], tick):
+            raise UserError(
+                f"{either(plugins)} gives a run other numbers when other seeds are computed together with it. Tensors "
+                "have an axis for the R replicas and one for the nodes, (R, k, P). Reduce over the last axis only, as "
+                "in x.norm(dim=-1, keepdim=True); metrics must return one value per replica."
+            )
     _passed.add(key)
 
 
@@ -77,7 +86,7 @@ class _Malformed(Exception):
 
 
 class _Kept(Observer):
-    """The checkpoints and the last row of a run."""
+    """The checkpoints and the last row of the first replica of a run."""
 
     def __init__(self, tick: Callable[[int], None]) -> None:
         self.checkpoints: dict[int, Snapshot] = {}
@@ -88,10 +97,12 @@ class _Kept(Observer):
         self._tick(t)
 
     def record(self, r: int, row: Row) -> None:
-        self.row = row
+        if r == 0:
+            self.row = row
 
     def checkpoint(self, r: int, moment: Snapshot) -> None:
-        self.checkpoints[moment.step] = moment
+        if r == 0:
+            self.checkpoints[moment.step] = moment
 
 
 class _Played(NamedTuple):
@@ -126,22 +137,59 @@ def _differ(config: RunConfig, mixings: list[Mixing], tick: Callable[[int], None
         return False
 
 
+def _coupled(config: RunConfig, mixing: Mixing, tick: Callable[[int], None]) -> bool:
+    """Return whether a run differs with the replica beside it; False if one raises an error.
+
+    Both runs have tensors of the same shapes, so that rounding does not differ.
+    """
+    due = [min(PAIRED, config.steps)]
+    try:
+        one, other = (_play(config, mixing, due, _Kept(tick), beside=by) for by in (1, 10))
+    except (Exception, SystemExit):  # a plug-in may raise anything
+        return False
+    far = CLOSE if config.dtype == "float64" else FAR  # iterative code of a plug-in may stop at a tolerance
+    return one is not None and other is not None and not _equal(one, other, far, far)
+
+
 def _play(
-    config: RunConfig, mixing: Mixing, due: range | list[int], kept: _Kept, begin: Snapshot | None = None
+    config: RunConfig,
+    mixing: Mixing,
+    due: range | list[int],
+    kept: _Kept,
+    begin: Snapshot | None = None,
+    beside: int | None = None,
 ) -> _Played | None:
-    """Run up to the last step of ``due``; None if the run is too large."""
+    """Run up to the last step of ``due``; None if the run is too large.
+
+    With ``beside``, there is a second replica, whose seed and start depend on this number.
+    """
     dtype, cpu = getattr(torch, config.dtype), torch.device("cpu")
-    n = config.nodes
-    problem = small_problem(config, Setting(n, range(n), (config.seed,), 2, dtype, cpu, rates_of(config)))
-    if n * problem.layout.size > LARGEST:
+    n, seeds = config.nodes, (config.seed,) if beside is None else (config.seed, config.seed + beside)
+    problem = small_problem(config, Setting(n, range(n), seeds, 2, dtype, cpu, rates_of(config)))
+    if n * problem.layout.size * len(seeds) > LARGEST:
         return None
-    algorithm, compressor = build_algorithm([config], problem), build_compressor(config, problem.layout.size)
+    if beside is not None:
+        _move(problem, beside)
+    replicas, mixings = [config] * len(seeds), [mixing] * len(seeds)
+    algorithm, compressor = build_algorithm(replicas, problem), build_compressor(config, problem.layout.size)
     _watch(algorithm)
-    hosting = OneProcess(n, events_of(config) or make_mixer([mixing], dtype, cpu))
+    hosting = OneProcess(n, events_of(config) or make_mixer(mixings, dtype, cpu))
     timetable = Timetable(due[-1], due, 1)
-    training = Training(algorithm, problem, hosting, [mixing], timetable, kept, begin, compressor)
+    training = Training(algorithm, problem, hosting, mixings, timetable, kept, begin, compressor)
     with torch.no_grad() if problem.autograd else torch.inference_mode():
-        return _Played(training.run()[1], kept)
+        return _Played(training.run()[1].only([0]), kept)
+
+
+def _move(problem: Problem, by: int) -> None:
+    """Let this problem start its second replica at another point, since the seed alone may not change it."""
+    start = problem.start
+
+    def moved() -> Tensor:
+        x = start().clone()
+        x[1] += 0.1 * by * torch.cos(torch.arange(x.shape[-1], dtype=x.dtype))
+        return x
+
+    vars(problem).update(start=moved)
 
 
 def _watch(algorithm: Algorithm) -> None:
@@ -168,7 +216,7 @@ def _watch(algorithm: Algorithm) -> None:
     vars(algorithm).update(start=first, step=later)
 
 
-def _equal(one: _Played, other: _Played, far: float) -> bool:
+def _equal(one: _Played, other: _Played, far: float, far_metrics: float = 0.0) -> bool:
     """Return whether two runs end with equal states and messages, and then with equal metrics.
 
     Rounding may differ where a method keeps a view with other strides than the tensors of a checkpoint.
@@ -181,6 +229,6 @@ def _equal(one: _Played, other: _Played, far: float) -> bool:
         own = [name for name in one.kept.row if name not in COLUMNS]  # of the problem and of plug-ins
         columns = ["train_loss", "test_loss", "node_loss", "grad_norm", *own]
         rows = [np.array([played.kept.row[name] for name in columns], dtype=float) for played in (one, other)]
-        return np.array_equal(rows[0], rows[1], equal_nan=True)
+        return np.allclose(rows[0], rows[1], rtol=far_metrics, atol=0, equal_nan=True)
     largest = max(float(np.abs(value).max(initial=0)) for value in a.values())
     return all(np.allclose(a[name], b[name], rtol=0, atol=far * largest, equal_nan=True) for name in a)

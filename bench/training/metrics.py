@@ -16,6 +16,7 @@ from bench.method.properties import Properties
 from bench.problem.problem import Column, Problem
 from bench.store.kinds import RESERVED
 from bench.store.record import COLUMNS, Row
+from bench.training.agreement import must_agree
 from bench.training.hosting import Hosting
 
 
@@ -194,7 +195,8 @@ def measure(state: Any, problem: Problem, hosting: Hosting, declaration: Propert
         tracking = _numpy(torch.linalg.vector_norm(means[declaration.estimates] - evaluation.gradient, dim=-1))
     at_nodes = _node_loss(states[declaration.report or "x"], problem, hosting)
     losses = evaluation.train_loss, evaluation.test_loss
-    view = View(point, evaluation.gradient, *losses, state, n, problem, hosting.total)
+    own = _own(View(point, evaluation.gradient, *losses, state, n, problem, hosting.total))
+    must_agree(own, hosting)
     return Measurement(
         train_loss=_numpy(evaluation.train_loss),
         test_loss=_numpy(evaluation.test_loss),
@@ -204,7 +206,7 @@ def measure(state: Any, problem: Problem, hosting: Hosting, declaration: Propert
         consensus=_numpy(totals[:, 0]),
         consensus_z=_numpy(totals[:, 1]) if declaration.averages else None,
         tracking_error=tracking,
-        own={**{n: problem.columns[n].finish(_numpy(mean)) for n, mean in evaluation.also.items()}, **_own(view)},
+        own={**{n: problem.columns[n].finish(_numpy(mean)) for n, mean in evaluation.also.items()}, **own},
     )
 
 

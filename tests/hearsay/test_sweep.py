@@ -3,10 +3,12 @@
 import json
 import signal
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pandas as pd
 import pytest
+import torch
 
 import hearsay
 from bench.base import preemption
@@ -51,6 +53,25 @@ def test_a_repeated_sweep_uses_the_finished_runs(runs, place, capsys):
 def test_dotted_settings_stand_in_a_dictionary(place):
     made = hearsay.sweep({"algo.eta": [0.1, 0.2]}, algo="dsgd", results=place, quiet=True, **QUICK)
     assert list(made["eta"].unique()) == [0.1, 0.2]
+
+
+def test_threads_can_make_sweeps_at_the_same_time(runs, tmp_path):
+    def made(algo):
+        return hearsay.sweep(algo=algo, topology="ring", results=tmp_path / algo, quiet=True, **QUICK)
+
+    names = ["dnasa", "dsgt"]
+    with ThreadPoolExecutor(len(names)) as pool:
+        for name, table in zip(names, pool.map(made, names), strict=True):
+            alone = runs[(runs["algo"] == name) & (runs["topology"] == "ring")]
+            assert table["train_loss"].tolist() == alone["train_loss"].tolist()
+
+
+def test_autocast_of_the_caller_changes_nothing(runs, tmp_path):
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        made = hearsay.sweep(algo="dsgt", topology="ring", results=tmp_path, quiet=True, **QUICK)
+        assert torch.is_autocast_enabled("cpu")
+    alone = runs[(runs["algo"] == "dsgt") & (runs["topology"] == "ring")]
+    assert made["train_loss"].tolist() == alone["train_loss"].tolist()
 
 
 def test_quiet_prints_nothing(place, capsys):

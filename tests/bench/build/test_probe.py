@@ -57,6 +57,9 @@ class Weighted(CrossEntropy):
     def each(self, out, y):
         return super().each(out, y) * self.factor
 
+    def delta(self, out, y, weight):
+        return super().delta(out, y, weight) * self.factor
+
 
 @pytest.fixture(autouse=True)
 def _registered(monkeypatch):
