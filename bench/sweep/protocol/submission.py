@@ -88,11 +88,11 @@ def read_submission(name: str, rules: Path) -> Submission:
     module = folder / str(values["file"])
     if not module.is_file() or module.parent != folder or module.suffix != ".py" or not module.stem.isidentifier():
         raise UserError(f"{file}: file must be a Python file in this folder such as mine.py, got '{values['file']}'.")
-    register(module)
     made = entrant(name, values["entrant"])
     if not (options := folder / "conf" / "algo" / f"{made.method}.yaml").is_file():
         raise UserError(f"{options} is missing. It has the options of the method '{made.method}' with their defaults.")
     _check_conf(folder / "conf", options)
+    register(module)
     if made.method not in algorithms or not _is(algorithms.file(made.method), module):
         raise UserError(f"{module} does not register the method '{made.method}', which {file} names.")
     if made.stepsize is not None and made.stepsize not in algorithms[made.method].options():
