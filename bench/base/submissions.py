@@ -12,6 +12,7 @@ SET = "topology.lazy"
 FORBIDDEN = ("name", "reference")
 """Keys of entrants that a submission lacks: its name is that of its folder, and it sets no targets."""
 GRIDS = ("follow", "length")
+"""The grids of board.yaml."""
 
 
 def wrong_entrant(name: str, values: Any, known: Collection[str]) -> str | None:

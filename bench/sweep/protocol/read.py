@@ -15,6 +15,7 @@ import yaml
 from bench.base.errors import UserError, closest
 from bench.base.home import ROOT
 from bench.base.registry import algorithms
+from bench.base.submissions import GRIDS
 from bench.method import Properties
 
 BOARD = ROOT / "board" / "v1"
@@ -192,7 +193,7 @@ def _board(folder: Path, size: str, raw: Mapping[str, Any]) -> Board:
         folder=folder,
         common=dict(raw["common"]),
         evaluations=raw["evaluations"],
-        grids={name: tuple(raw["grid"][name]) for name in ("follow", "length")},
+        grids={name: tuple(raw["grid"][name]) for name in GRIDS},
         extension=raw["grid"]["extension"],
         extensions=raw["grid"]["extensions"],
         workloads=workloads,

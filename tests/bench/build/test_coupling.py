@@ -8,9 +8,8 @@ import torch.nn.functional as F
 
 from algorithms.dsgd import DSGD
 from bench.base.errors import UserError
-from bench.base.registry import compressors, discover, metrics
-from bench.build import probe, rehearsal
-from bench.build.global_draws import KINDS
+from bench.base.registry import compressors
+from bench.build import rehearsal
 from bench.config.choices import options_of
 from bench.engine.engines import engine_of
 from bench.method import algorithm
@@ -21,6 +20,7 @@ from bench.problem.regularized import Regularizer, regularizer
 from bench.sweep import preflight
 from bench.training.metrics import metric
 from tests.helpers.configs import Kept, config
+from tests.helpers.trial_plugins import isolate
 
 BY = {"row": {"dim": -1, "keepdim": True}, "all": {}}
 by = "row"
@@ -34,13 +34,7 @@ def norm(x):
 @pytest.fixture(autouse=True)
 def _plugins(monkeypatch):
     """One plug-in of every kind that computes with replicas. All of them call ``norm``."""
-    discover()
-    for registry in KINDS:
-        monkeypatch.setattr(registry, "_items", dict(registry._items))
-    for module in (rehearsal, preflight):
-        monkeypatch.setattr(module, "_passed", set())
-    monkeypatch.setattr(probe, "_known", {})
-    metrics._items.clear()
+    isolate(monkeypatch)
 
     @algorithm("mine", vectors_per_step=1, cite="nobody")
     class Normalized(DSGD):

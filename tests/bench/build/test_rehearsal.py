@@ -13,12 +13,9 @@ from algorithms.dsgd import DSGD
 from bench.base.errors import UserError
 from bench.base.registry import (
     compressors,
-    discover,
     links,
-    metrics,
 )
 from bench.build import probe, rehearsal
-from bench.build.global_draws import KINDS
 from bench.build.network import _mixing
 from bench.config.choices import options_of
 from bench.engine.engines import engine_of
@@ -37,6 +34,7 @@ from bench.sweep import preflight
 from bench.training.metrics import metric
 from bench.training.observer import Snapshot
 from tests.helpers.configs import Kept, config
+from tests.helpers.trial_plugins import isolate
 
 calls = itertools.count()
 own = np.random.default_rng(0)
@@ -60,13 +58,7 @@ def drawn() -> float:
 @pytest.fixture(autouse=True)
 def _plugins(monkeypatch):
     """One plug-in of every kind. All of them call ``drawn``."""
-    discover()
-    for registry in KINDS:
-        monkeypatch.setattr(registry, "_items", dict(registry._items))
-    for module in (rehearsal, preflight):
-        monkeypatch.setattr(module, "_passed", set())
-    monkeypatch.setattr(probe, "_known", {})
-    metrics._items.clear()
+    isolate(monkeypatch)
 
     @algorithm("mine", vectors_per_step=1, cite="nobody")
     class Mine(DSGD):
