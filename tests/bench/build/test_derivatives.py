@@ -8,8 +8,6 @@ import torch
 import torch.nn.functional as F
 
 from bench.base.errors import UserError
-from bench.base.registry import datasets, losses, metrics, regularizers
-from bench.build import probe, rehearsal
 from bench.config.choices import options_of
 from bench.problem.arrays import Arrays
 from bench.problem.losses import CrossEntropy, Loss, OfClasses, Squared, loss, spread
@@ -17,16 +15,12 @@ from bench.problem.problem import dataset
 from bench.problem.regularized import Regularizer, Saturating, Square, regularizer
 from bench.sweep import preflight
 from tests.helpers.configs import config
+from tests.helpers.trial_plugins import isolate
 
 
 @pytest.fixture(autouse=True)
 def _alone(monkeypatch):
-    for registry in (datasets, losses, regularizers):
-        monkeypatch.setattr(registry, "_items", dict(registry._items))
-    monkeypatch.setattr(metrics, "_items", {})
-    for module in (rehearsal, preflight):
-        monkeypatch.setattr(module, "_passed", set())
-    monkeypatch.setattr(probe, "_known", {})
+    isolate(monkeypatch)
     options_of.cache_clear()
     yield
     options_of.cache_clear()
