@@ -102,9 +102,10 @@ def of_images(x: np.ndarray, train: np.ndarray, standardize: bool) -> tuple[floa
         total = sum(int(x[row].sum(dtype=np.int64)) for row in train)
         squares = sum(int((x[row].astype(np.int64) ** 2).sum()) for row in train)
         mean, sd = total / entries, math.sqrt(entries * squares - total**2) / entries
-    else:  # fsum: the same result on every machine
+    else:  # fsum: the same result on every machine; float64: squares of float16 or float32 may overflow
         mean = math.fsum(math.fsum(x[row].ravel().tolist()) for row in train) / entries
-        sd = math.sqrt(math.fsum(math.fsum(((x[row] - mean) ** 2).ravel().tolist()) for row in train) / entries)
+        apart = ((x[row].astype(np.float64).ravel() - mean) ** 2 for row in train)
+        sd = math.sqrt(math.fsum(math.fsum(row.tolist()) for row in apart) / entries)
     if sd == 0:
         raise UserError("All training inputs are equal, so nothing can be learned.")
     return mean, sd, f"inputs of {shape} numbers, {SCALED}: minus {mean:.6g}, divided by {sd:.6g}"

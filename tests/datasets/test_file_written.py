@@ -105,6 +105,24 @@ def test_images_of_long_double_are_read(tmp_path):
     assert (a.train_x == b.train_x).all()
 
 
+@pytest.mark.parametrize("scale", [2.0**-13, 1.0, 2.0**9])
+def test_the_deviation_of_images_does_not_depend_on_their_type(tmp_path, scale):
+    x = (np.random.default_rng(0).normal(5, 1, (ROWS, 3, 3)) * scale).astype(np.float16)
+    seen = set()
+    for kind in (np.float16, np.float32, np.float64):
+        np.savez(tmp_path / "t.npz", x=x.astype(kind), y=np.arange(ROWS) % 2)
+        a = load(tmp_path / "t.npz")
+        assert a.sd == pytest.approx(a.train_x.astype(np.float64).std(), rel=1e-12)
+        seen.add((a.mean, a.sd, a.notes))
+    assert len(seen) == 1
+
+
+def test_images_of_large_float32_are_standardized(tmp_path):
+    x = (np.random.default_rng(0).normal(0, 1e21, (ROWS, 3, 3))).astype(np.float32)
+    np.savez(tmp_path / "t.npz", x=x, y=np.arange(ROWS) % 2)
+    assert load(tmp_path / "t.npz").sd == pytest.approx(1e21, rel=0.2)
+
+
 def test_words_of_an_array_are_read_as_those_of_a_table(tmp_path):
     x = np.random.default_rng(0).random((ROWS, 2))
     for words, classes in ((["1.5", "2.5"], None), (["1", "10"], 2), (["a", "b"], 2)):
