@@ -34,6 +34,11 @@ INVALID = (*UNREADABLE, pa.ArrowException, IndexError, AttributeError, Recursion
 """Errors that invalid files of an archive raise."""
 
 
+def clipped(values: np.ndarray) -> np.ndarray:
+    """Return the values as an archive has them; infinite values and NaN stay."""
+    return np.where(np.isfinite(values), values.clip(-LARGEST, LARGEST), values)
+
+
 def is_archive(folder: Path) -> bool:
     return (folder / RUNS).is_file()
 
@@ -50,6 +55,7 @@ def check_target(folder: Path) -> None:
 def write_archive(results: Results, folder: Path) -> None:
     """Write labels and states, evaluations in single precision, and each distinct manifest once.
 
+    Finite metrics of diverging runs are clipped to ±3e38, the range of single precision.
     Runs without evaluations are not written. The files are decoded before they replace an older archive.
 
     Raises:
@@ -78,7 +84,7 @@ def write_archive(results: Results, folder: Path) -> None:
         if name not in ("run_id", "step", *DROPPED):
             values = rows[name].astype("float64")
             kind = "float64" if name == "test_accuracy" else "float32"
-            table[name] = values.where(~np.isfinite(values), values.clip(-LARGEST, LARGEST)).astype(kind)
+            table[name] = clipped(values.to_numpy()).astype(kind)
     table = table.sort_values(["run", "step"], ignore_index=True)
     mixed: dict[str, list[tuple[int, Any]]] = {}
     for name in labels:  # a column of Parquet has one type

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
+from analysis.results.archive import clipped
 from analysis.results.errors import NoData
 from analysis.results.results import Results
 from bench.store.record import FINAL
@@ -18,6 +20,22 @@ TINY = 1e-12
 """Absolute difference up to which numbers are equal: a consensus error of 1e-30 is a rounding error."""
 TIMES = ("compute_s", "comm_s", "eval_s", "wall_s")
 """Metrics that differ whenever a run is repeated."""
+
+
+class Copy(NamedTuple):
+    """The state and the evaluations of a run in one source."""
+
+    state: str
+    rows: pd.DataFrame
+
+    def compared(self) -> list[str]:
+        """Return the metrics that the run has. One that it lacks is NaN in every row, if other runs have it.
+
+        A run ends at its first evaluation that is not finite, so in a single evaluation NaN may be a value.
+        """
+        if self.state == "nonfinite" and len(self.rows) == 1:
+            return [*self.rows]
+        return [*self.rows.columns[self.rows.notna().any()]]
 
 
 def together(parts: Sequence[Results]) -> Results:
@@ -57,16 +75,18 @@ def _compared(parts: Sequence[Results]) -> tuple[dict[str, int], set[str]]:
     """Return the number of the part to use for each run that several parts have, and the runs that differ."""
     ended = _ended(parts)
     times = Counter(run for runs in ended for run in runs)
-    best, differ = dict[str, tuple[int, pd.DataFrame]](), set[str]()
+    best, differ = dict[str, tuple[int, Copy]](), set[str]()
     for i, part in enumerate(parts):
         several = [run for run in ended[i] if times[run] > 1]
+        states = dict(zip(part.runs["run_id"], part.runs["state"], strict=True))
         for run, rows in part.rows[part.rows["run_id"].isin(several)].groupby("run_id", sort=False):
-            if (known := best.setdefault(str(run), (i, rows))[1]) is rows:
+            copy = Copy(states[run], rows)
+            if (known := best.setdefault(str(run), (i, copy))[1]) is copy:
                 continue
-            if _differ(known, rows):
+            if _differ(known, copy):
                 differ.add(str(run))
-            elif _metrics(rows) > _metrics(known):
-                best[str(run)] = i, rows
+            elif _metrics(rows) > _metrics(known.rows):
+                best[str(run)] = i, copy
     return {run: i for run, (i, _) in best.items()}, differ
 
 
@@ -75,10 +95,11 @@ def _metrics(rows: pd.DataFrame) -> int:
     return int(rows.notna().any().sum())
 
 
-def _differ(one: pd.DataFrame, other: pd.DataFrame) -> bool:
-    """Return whether two runs have other evaluations, or other numbers in a metric that both have."""
-    if len(one) != len(other):
+def _differ(one: Copy, other: Copy) -> bool:
+    """Return whether two runs have other states or evaluations, or other numbers in a metric that both have."""
+    if one.state != other.state or len(one.rows) != len(other.rows):
         return True
-    names = [name for name in one if name in other and name not in ("run_id", *TIMES)]
-    a, b = (rows[names].to_numpy(dtype=float, na_value=np.nan) for rows in (one, other))
+    both = {*other.compared()} - {"run_id", *TIMES}
+    names = [name for name in one.compared() if name in both]
+    a, b = (clipped(copy.rows[names].to_numpy(dtype=float, na_value=np.nan)) for copy in (one, other))
     return not np.allclose(a, b, rtol=CLOSE, atol=TINY, equal_nan=True)

@@ -90,6 +90,36 @@ def test_a_run_with_other_numbers_and_more_metrics_does_not_win():
     assert contradicting([some, later, replace(later, rows=later.rows.assign(test_loss=3.0))]) == ["r0", "r1"]
 
 
+def test_a_metric_that_only_other_runs_of_an_archive_have_is_no_difference():
+    whole = made(8, 16)
+    whole = replace(whole, rows=whole.rows.assign(test_loss=2.0))
+    lacking = replace(whole, rows=whole.rows.assign(train_loss=[float("nan")] * 2 + [1.0] * 2))  # r0 has none
+    for parts in ([lacking, whole], [whole, lacking]):
+        assert contradicting(parts) == []
+        assert together(parts).rows["train_loss"].tolist() == [1.0] * 4
+
+
+def test_a_run_that_diverged_differs_from_one_that_did_not():
+    nan = float("nan")
+    for steps in ((0, 2), (0,)):
+        some = made(8)
+        some = replace(some, rows=some.rows[some.rows["step"].isin(steps)])
+        lost = replace(some, runs=some.runs.assign(state="nonfinite"), rows=some.rows.assign(train_loss=nan))
+        assert contradicting([some, lost]) == contradicting([lost, some]) == ["r0"]
+        assert contradicting([lost, lost]) == []
+    there = replace(lost, rows=lost.rows.assign(train_loss=1.0))  # both ended at their only evaluation
+    assert contradicting([there, lost]) == contradicting([lost, there]) == ["r0"]
+
+
+@pytest.mark.parametrize("value", [1.5e129, -1.5e129, float("inf")])
+def test_a_diverging_run_equals_its_archive(value, tmp_path):
+    some = other(made(8, 16), train_loss=value)
+    write_archive(some, tmp_path)
+    assert contradicting([some, read_archive(tmp_path)]) == []
+    assert contradicting([read_archive(tmp_path), other(some, train_loss=-value)]) == ["r1"]
+    assert together([read_archive(tmp_path), replace(some, rows=some.rows.assign(m=1.0))]).rows["m"].notna().all()
+
+
 def unfinished(results: Results, *names: str) -> Results:
     """The same runs, of which some were interrupted after their first evaluation."""
     runs, rows = results.runs, results.rows
