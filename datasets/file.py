@@ -20,8 +20,10 @@ from datasets.own.writing import Decimal, Thousands, Writing
 TABLES = ("csv", "parquet")
 KINDS = {"drop": TABLES, "words": TABLES, "header": ("csv",), "encoding": ("csv", "text"), "context": ("text",)}
 KINDS |= dict.fromkeys(("decimal", "thousands"), (*TABLES, "npz"))
-KINDS |= dict.fromkeys(("column", "task"), (*TABLES, "npz", "LIBSVM"))
+KINDS |= dict.fromkeys(("column", "task", "standardize", "missing"), (*TABLES, "npz", "LIBSVM"))
 """File formats that support an option, if not all do."""
+TEST = 0.2
+"""The usual fraction of rows in the test set."""
 
 
 @dataset("file")
@@ -29,7 +31,7 @@ def file(
     path: Path | None = None,
     column: str | None = None,
     task: Task = "auto",
-    test: float = 0.2,
+    test: float = TEST,
     standardize: bool = True,
     missing: Missing = "refuse",
     decimal: Annotated[Decimal | None, Neutral(None)] = None,
@@ -47,9 +49,11 @@ def file(
         raise UserError(f"dataset.path: the file {path} does not exist.")
     name, (kind, raw) = path.name, opened(path)
     given: dict[str, object] = {"decimal": decimal, "thousands": thousands, "drop": drop, "words": words}
-    given |= {"header": header, "encoding": encoding, "context": context, "column": column, "task": task}
+    given |= {"header": header, "encoding": encoding, "context": context, "column": column}
+    given |= {"task": None if task == "auto" else task, "missing": None if missing == "refuse" else missing}
+    given |= {"standardize": None if standardize else False}
     for option, value in given.items():
-        if value not in (None, "auto") and kind not in KINDS[option]:
+        if value is not None and kind not in KINDS[option]:
             raise UserError(f"dataset.{option} is for {', '.join(KINDS[option])} files; {name} is a {kind} file.")
     if kind == "text":
         text = decoded(name, raw, encoding)
@@ -65,6 +69,11 @@ def file(
         content = columns_of(name, frame, column, drop, words, writing)
     else:
         content = read_npz(name, raw, column, writing) if kind == "npz" else read_libsvm(name, raw, column)
+    if content.tests and test != TEST:
+        raise UserError(
+            f"dataset.test is for files without a test set, but {name} has one, of {content.tests} rows. "
+            f"Remove dataset.test={test:g}."
+        )
     count = len(content.target.values)
     tested = content.tests or _tested(test, count)
     if content.tests:

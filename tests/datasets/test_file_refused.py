@@ -157,3 +157,19 @@ def test_rejects_wrong_options_on_the_command_line(tmp_path):
     text.write_text("It was the best of times. " * 99)
     refused(f"dataset=file dataset.path={text}", "module, transformer", home)  # the default model is not for texts
     refused(f"dataset=file dataset.path={text} dataset.task=guess", "dataset.task must be one of auto", home)
+
+
+def test_rejects_options_that_a_text_file_does_not_use(tmp_path):
+    (tmp_path / "t.txt").write_text("to be or not to be, " * 200)
+    for option, value in (("missing", "mean"), ("standardize", False)):
+        with pytest.raises(UserError, match=rf"dataset\.{option}\b.*t\.txt"):
+            load(tmp_path / "t.txt", **{option: value})
+    whole, half = (load(tmp_path / "t.txt", test=part) for part in (0.2, 0.5))
+    assert len(half.test_x) > len(whole.test_x)
+
+
+def test_rejects_a_fraction_of_test_rows_for_a_file_with_a_test_set(tmp_path):
+    np.savez(tmp_path / "t.npz", X_train=X, y_train=Y, X_test=X, y_test=Y)
+    with pytest.raises(UserError, match=r"dataset\.test=0\.5"):
+        load(tmp_path / "t.npz", test=0.5)
+    assert len(load(tmp_path / "t.npz", test=0.2).test_x) == len(X)
