@@ -185,7 +185,8 @@ def unsealed(facts: list[dict[str, Any]], tables: Mapping[str, bytes]) -> list[d
         return facts
     if other := [name for name, content in tables.items() if facts[-1][SUMS].get(name) != sha256(content)]:
         raise ValueError(
-            f"{other[0]} does not belong to {FACTS}; an update may have been interrupted. Write the archive again with "
+            f"{other[0]} does not belong to {FACTS}; an update may have been interrupted. If there is a file "
+            f".{other[0]}.* beside it, rename that to {other[0]}; else write the archive again with "
             "python analysis/archive.py"
         )
     return facts[:-1]

@@ -12,7 +12,7 @@ import shutil
 import stat
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from bench.store.disk import wait_for
@@ -87,20 +87,29 @@ def write_together(
 ) -> None:
     """Replace several files, in this order, once all of them are written beside the old ones.
 
+    An error before the first replacement leaves all old files. After a later one, the other files are replaced too;
+    what cannot be replaced stays beside the old file as ``.NAME.*``.
     ``lasting``: first sync the new files to disk, and at the end the names in their folders.
     """
     drafts: dict[Path, Path] = {}
+    checked = False
     try:
         for path, content in contents.items():
             drafts[path] = path.with_name(f".{path.name}.{os.getpid()}.{threading.get_ident()}")
             _create(drafts[path], content, path, lasting)
         check()
+        checked = True
         for path, draft in drafts.items():
             with _naming(path):
                 draft.replace(path)
     except BaseException:
-        for draft in drafts.values():
-            draft.unlink(missing_ok=True)
+        begun = checked and not next(iter(drafts.values())).exists()
+        for path, draft in drafts.items():
+            if begun:  # the old files do not belong to the new ones
+                with suppress(OSError):
+                    draft.replace(path)
+            else:
+                draft.unlink(missing_ok=True)
         raise
     for folder in {path.parent for path in drafts} if lasting else ():
         with _naming(folder):
