@@ -20,10 +20,11 @@ from bench.config.run_config import RunConfig
 from bench.store.integrity import UNREADABLE, examine, read_table
 from bench.store.kinds import is_name
 from bench.store.record import FINAL
-from bench.store.regular import TABLE, content_of
+from bench.store.regular import TABLE, content_of, write_bytes
 from bench.store.stored_run import StoredRun
 from bench.sweep.protocol.pieces import Composed, composed, valid
 from bench.sweep.protocol.submission import Submission
+from bench.sweep.resume import Run, stale
 from bench.sweep.sweep import run_sweep
 from bench.terminal.console import Console
 
@@ -46,6 +47,11 @@ def pack(submission: Submission, words: Sequence[str]) -> int:
         if wrong := stored.wrong(found):
             damage = "; ".join(f"{name} {what}" for name, what in wrong.items())
             raise UserError(f"{run.run_id} is damaged: {damage}. Run all phases of the submission again.")
+        if run.stale != "keep" and (reason := stale(Run(run))):
+            raise UserError(
+                f"{run.run_id} is done, but with {reason}. Run all phases of the submission with stale=rerun, or add "
+                "stale=keep to pack it."
+            )
         assert found.metrics is not None
         table = read_table(found.metrics)
         table = table.drop_columns([name for name in TIMED if name in table.column_names])
@@ -53,7 +59,9 @@ def pack(submission: Submission, words: Sequence[str]) -> int:
         machines.add(kind_of_machine(stored.manifest()))
     whole = pa.concat_tables(tables, promote_options="default")
     whole = whole.replace_schema_metadata({MACHINES: "; ".join(sorted(machines))})
-    pq.write_table(whole, submission.folder / "runs.parquet", compression="zstd")
+    sink = pa.BufferOutputStream()
+    pq.write_table(whole, sink, compression="zstd")
+    write_bytes(submission.folder / "runs.parquet", sink.getvalue().to_pybytes())
     return len(tables)
 
 

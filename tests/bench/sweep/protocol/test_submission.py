@@ -258,15 +258,23 @@ def test_the_example_is_accepted():
     assert "report D1" in done.stdout.splitlines()[-1]
 
 
-def test_a_damaged_run_is_not_packed(small, tmp_path):
-    """The table of another run is a valid one, but does not match the digest of the run."""
+def test_damaged_and_stale_runs_are_not_packed(small, tmp_path, monkeypatch):
     words = [f"results={tmp_path / 'results'}"]
     chosen = ("A", "dsgd")
     found = [cell for cell in cells(read(small), "tune") if (cell.workload.name, cell.entrant.name) == chosen]
     runs = composed(found, words)[0].runs
     assert board_command.main(["run", "tune", "--board", str(small), "--workload", "A", *words]) == 0
     submission = SimpleNamespace(cells=lambda: found, folder=tmp_path)
+    (tmp_path / "old").write_bytes(b"old")
+    (tmp_path / "runs.parquet").hardlink_to(tmp_path / "old")
     assert pack(submission, words) == len(runs)
+    assert (tmp_path / "old").read_bytes() == b"old"  # a new file replaced the old one at once
+    with monkeypatch.context() as patch:
+        patch.setattr("bench.sweep.resume.fingerprint", lambda _: "another")
+        with pytest.raises(UserError, match=f"{runs[0].run_id}.*stale=rerun"):
+            pack(submission, words)
+        assert pack(submission, [*words, "stale=keep"]) == len(runs)
+    # the table of another run is a valid one, but does not match the digest of the run
     one, other = (StoredRun(run).path / "metrics.parquet" for run in runs[:2])
     one.write_bytes(other.read_bytes())
     with pytest.raises(UserError, match=runs[0].run_id):
