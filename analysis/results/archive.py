@@ -12,7 +12,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from analysis.results.complete import STEPS, cut_short
+from analysis.results.complete import STEPS
 from analysis.results.errors import NoData
 from analysis.results.results import HOW, Results
 from bench.base import renamed
@@ -20,7 +20,7 @@ from bench.base.errors import UserError
 from bench.store.files import parsed, sha256
 from bench.store.integrity import FACTS, SUMS, UNREADABLE, read_table, unsealed
 from bench.store.kinds import LONGEST, MANIFEST, NEEDED, RESERVED, SUMMARY, are_labels, is_name, odd, twice
-from bench.store.record import FINAL, WITH_GROUP
+from bench.store.record import FINAL, WITH_GROUP, cut_short
 from bench.store.regular import TABLE, content_of, write_together
 
 RUNS, ROWS = "runs.parquet", "rows.parquet"

@@ -12,10 +12,10 @@ import numpy as np
 import pyarrow as pa
 
 from analysis.results.clashes import clashing
-from analysis.results.complete import are_steps, cut_short
+from analysis.results.complete import are_steps
 from bench.store.files import parsed
 from bench.store.kinds import LONGEST, MANIFEST, are_labels, odd, twice
-from bench.store.record import COLUMNS
+from bench.store.record import COLUMNS, cut_short
 from bench.store.regular import TABLE, content_of, write_bytes
 
 TOGETHER = 200

@@ -11,13 +11,13 @@ import pandas as pd
 import wandb
 
 from analysis.results.clashes import clashing
-from analysis.results.complete import are_steps, cut_short
+from analysis.results.complete import are_steps
 from analysis.results.errors import NoData
 from analysis.results.results import Results
 from bench.base import renamed
 from bench.base.account import base_url
 from bench.store.kinds import LONGEST_NAME, MANIFEST, NEEDED, ROW, SUMMARY, odd, twice
-from bench.store.record import FACTS, FINAL
+from bench.store.record import FACTS, FINAL, cut_short
 
 PATIENCE_S = 10
 EVALUATIONS = 100_000

@@ -76,6 +76,8 @@ TAKEN = frozenset((*COLUMNS, *FACTS, *DERIVED, *SHOWN, "run_id", "state", "repli
 labeled with its group: algo.rounds."""
 FINAL = ("done", "diverging", "nonfinite")
 """The states of finished runs, which have metrics."""
+ALL_STEPS = ("done", "diverging")
+"""The states of runs that completed all steps. A nonfinite run ends earlier."""
 
 
 def final_state(state: str, rows: Sequence[Mapping[str, Any]]) -> str:
@@ -85,6 +87,22 @@ def final_state(state: str, rows: Sequence[Mapping[str, Any]]) -> str:
     """
     first, last = rows[0]["train_loss"], rows[-1]["train_loss"]
     return "diverging" if state == "done" and last - first > DIVERGING_FROM * abs(first) > 0 else state
+
+
+def cut_short(labels: Mapping[str, Any], last: int, recorded: Any = None) -> str | None:
+    """Describe the missing evaluations of a finished run, if any.
+
+    Args:
+        labels: The labels of the run, with its state.
+        last: The step of its last evaluation.
+        recorded: The last step according to its summary; None if that is unknown.
+    """
+    if labels["state"] not in FINAL:
+        return None
+    ends = [labels["steps"]] if labels["state"] in ALL_STEPS else []
+    ends += [recorded] if recorded is not None else []
+    other = [end for end in ends if end != last]
+    return f"its last evaluation is at step {last}, but it ended at step {str(other[0])[:20]}" if other else None
 
 
 def divided(summary: Mapping[str, Any], own: Collection[str] = ()) -> tuple[dict[str, Any], dict[str, Any]]:

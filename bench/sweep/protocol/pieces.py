@@ -12,13 +12,14 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
+from bench.base import renamed
 from bench.base.errors import Refused, UserError
 from bench.config.blocks import of_blocks
 from bench.config.run_config import RunConfig
 from bench.store.files import parsed, write_text
 from bench.store.integrity import FACTS, UNREADABLE, read_table, unsealed
 from bench.store.kinds import is_name
-from bench.store.record import FINAL
+from bench.store.record import FINAL, cut_short
 from bench.store.regular import TABLE, content_of
 from bench.sweep.preflight import check
 from bench.sweep.protocol.phases import Cell, seconds
@@ -48,21 +49,24 @@ class Composed(NamedTuple):
 
 
 def archived_runs(archives: Sequence[Path]) -> set[str]:
-    """Return the runs that have ended in these archives of analysis/archive.py."""
+    """Return the runs that have ended in these archives of analysis/archive.py, with all their evaluations."""
     out: set[str] = set()
     for folder in archives:
-        file = folder / "runs.parquet"
-        if not file.is_file():
+        if not (file := folder / "runs.parquet").is_file():
             raise UserError(f"'{folder}' is no archive: {file} is missing. Make one with analysis/archive.py.")
         try:
-            content = content_of(file, TABLE)
-            unsealed(parsed(content_of(folder / FACTS).decode()), {file.name: content})
-            table = read_table(content, texts=True).select(["run_id", "state"]).to_pydict()
-            if nameless := [run for run in table["run_id"] if not is_name(run)]:
+            content = {name: content_of(folder / name, TABLE) for name in (file.name, "rows.parquet")}
+            unsealed(parsed(content_of(folder / FACTS).decode()), content)
+            runs = read_table(content[file.name], texts=True).select(["run_id", "state", "steps"]).to_pylist()
+            rows = read_table(content["rows.parquet"]).select(["run", "step"]).to_pydict()
+            if nameless := [run["run_id"] for run in runs if not is_name(run["run_id"])]:
                 raise ValueError(f"{reprlib.repr(nameless[0])} is not a valid name of a run")
+            last = dict(zip(rows["run"], rows["step"], strict=True))  # rows are sorted by step
+            for place, run in enumerate(map(renamed.columns, runs)):
+                if run["state"] in FINAL and place in last and not cut_short(run, last[place]):
+                    out.add(run["run_id"])
         except (*UNREADABLE, pa.ArrowException, AttributeError, RecursionError) as error:
-            raise UserError(f"{file} is no table of runs: {error}. Make it with analysis/archive.py.") from error
-        out.update(run for run, state in zip(table["run_id"], table["state"], strict=True) if state in FINAL)
+            raise UserError(f"'{folder}' is no archive: {error}. Make one with analysis/archive.py.") from error
     return out
 
 

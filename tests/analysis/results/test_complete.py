@@ -9,11 +9,11 @@ import pytest
 
 from analysis import load
 from analysis.results.archive import read_archive, write_archive
-from analysis.results.complete import cut_short
 from analysis.results.errors import NoData
 from analysis.results.read import read
 from analysis.results.warnings import unreadable
 from bench.store.files import sha256
+from bench.store.record import cut_short
 from bench.sweep.sweep import run_all
 from bench.terminal.console import Console
 from tests.analysis.results.test_selected import made

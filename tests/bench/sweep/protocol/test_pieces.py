@@ -60,8 +60,11 @@ def test_a_resumed_piece_computes_only_what_is_left(small, tmp_path):
     assert first_minutes(board, composed(found, words), None, {}) == []
 
 
-def write_runs(folder, names, states, facts="[]"):
-    pq.write_table(pa.table({"run_id": names, "state": states}), folder / "runs.parquet")
+def write_runs(folder, names, states, facts="[]", last=5):
+    steps = pa.array([5] * len(names))
+    pq.write_table(pa.table({"run_id": names, "state": states, "steps": steps}), folder / "runs.parquet")
+    places = [place for place in range(len(names)) for _ in range(2)]
+    pq.write_table(pa.table({"run": places, "step": [0, last] * len(names)}), folder / "rows.parquet")
     (folder / "facts.json").write_text(facts)
 
 
@@ -79,15 +82,29 @@ def test_archived_runs_are_not_computed_again(small, tmp_path):
         archived_runs([tmp_path / "absent"])
 
 
+def test_archived_runs_without_their_last_evaluations_are_computed_again(tmp_path):
+    states = {"a": "done", "b": "diverging", "c": "nonfinite", "d": "exploded"}
+    write_runs(tmp_path, [*states], [*states.values()])
+    assert archived_runs([tmp_path]) == {*states}
+    write_runs(tmp_path, [*states], [*states.values()], last=4)
+    assert archived_runs([tmp_path]) == {"c"}
+    pq.write_table(pa.table({"run": [0, 0], "step": [0, 5]}), tmp_path / "rows.parquet")
+    assert archived_runs([tmp_path]) == {"a"}
+
+
 def test_a_file_that_is_no_archive_is_named(tmp_path):
+    write_runs(tmp_path, ["a"], ["done"])
     file = tmp_path / "runs.parquet"
     for content in (b"garbage", b"PAR1garbage!PAR1"):
         file.write_bytes(content)
-        with pytest.raises(UserError, match=r"runs\.parquet"):
+        with pytest.raises(UserError, match=re.escape(str(tmp_path))):
             archived_runs([tmp_path])
-    (tmp_path / "facts.json").write_text("[]")
     pq.write_table(pa.table({"run_id": ["a"]}), file)
     with pytest.raises(UserError, match="state"):
+        archived_runs([tmp_path])
+    write_runs(tmp_path, ["a"], ["done"])
+    (tmp_path / "rows.parquet").unlink()
+    with pytest.raises(UserError, match=r"rows\.parquet"):
         archived_runs([tmp_path])
 
 
@@ -98,6 +115,7 @@ def test_a_file_that_is_no_archive_is_named(tmp_path):
         ([{"a": 1}], ["done"], "[]"),
         ([None], ["done"], "[]"),
         (["../a"], ["done"], "[]"),
+        (["a"], [["done"]], "[]"),
         (["a"], ["done"], '[{"sha256": {"runs.parquet": "0"}}]'),
         (["a"], ["done"], '[{"sha256": 1}]'),
         (["a"], ["done"], "[" * 100_000),
@@ -113,7 +131,8 @@ def test_an_archive_that_was_tampered_with_is_refused(tmp_path, names, states, f
 def test_an_archive_that_is_a_link_is_refused(tmp_path):
     (tmp_path / "outside").mkdir()
     write_runs(tmp_path / "outside", ["a"], ["done"])
-    (tmp_path / "facts.json").write_text("[]")
+    write_runs(tmp_path, ["a"], ["done"])
+    (tmp_path / "runs.parquet").unlink()
     (tmp_path / "runs.parquet").symlink_to(tmp_path / "outside" / "runs.parquet")
     with pytest.raises(UserError, match=r"runs\.parquet"):
         archived_runs([tmp_path])
