@@ -35,6 +35,7 @@ from bench.base import preemption
 from bench.base.errors import UserError
 from bench.base.home import ROOT
 from bench.base.registry import say_broken_plugins
+from bench.config.compose import compose_one
 from bench.sweep.protocol.chosen import Chosen, read_chosen
 from bench.sweep.protocol.phases import PHASES, Cell, cells, of_workloads
 from bench.sweep.protocol.pieces import (
@@ -76,8 +77,9 @@ NOT_USED = {"pilot": ("minutes", "done", "chosen")}
 
 
 def typed(words: Sequence[str], key: str, usual: str) -> str:
-    """Return the value of a setting that the user typed, or the usual one."""
-    return next((word.partition("=")[2] for word in words if word.partition("=")[0] == key), usual)
+    """Return the value of a setting that the user typed, as its runs have it, or the usual one."""
+    mine = [word for word in words if word.partition("=")[0] == key]
+    return str(getattr(compose_one(mine), key)) if mine else usual
 
 
 def board_of(given: argparse.Namespace) -> Board:

@@ -247,3 +247,16 @@ def test_a_link_in_a_results_folder_is_no_choice(tmp_path):
     with pytest.raises(OSError, match="link"):
         read_chosen(tmp_path / "chosen.csv", inside=True)
     assert read_chosen(tmp_path / "chosen.csv") == []
+
+
+def test_results_are_looked_for_where_the_runs_are(small, tmp_path, monkeypatch):
+    monkeypatch.setenv("PLACE", str(tmp_path))
+    typed = ["results=${oc.env:PLACE}/there", "device=cpu"]
+    assert {run.results for one in composed(cells(read(small), "dev"), typed) for run in one.runs} == {
+        command.typed(typed, "results", "results")
+    }
+    assert command.typed(typed, "results", "results") == str(tmp_path / "there")
+    assert command.typed(['results="a b"'], "results", "results") == "a b"
+    assert command.typed([], "results", "results") == "results"
+    with pytest.raises(UserError, match="a,b"):
+        command.typed(["results=a,b"], "results", "results")
