@@ -13,6 +13,7 @@ Examples:
 """
 
 import argparse
+import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -26,7 +27,8 @@ if __name__ == "__main__":
 from analysis.board.study import Study
 from analysis.results.errors import in_sentences
 from analysis.results.read import add_source, read
-from bench.base.home import ROOT
+from bench.base.errors import UserError
+from bench.base.home import ROOT, expanded
 from bench.store.files import write_text
 from bench.terminal.command import say
 
@@ -46,7 +48,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     about = "include board/submissions/NAME; choose writes its settings there"
     parser.add_argument("--submission", metavar="NAME", help=about)
     given = parser.parse_args(argv)
-    home = given.board if given.size == "full" else Path(given.results)
+    if given.size == "quick" and given.results.startswith("wandb:"):
+        raise UserError(
+            f"--size quick keeps its files in the results folder, but --results {given.results} is a W&B project. Type "
+            f"python analysis/archive.py {shlex.quote(given.results)} FOLDER, and use --results FOLDER."
+        )
+    home = given.board if given.size == "full" else expanded(given.results)
     submission = given.board.parent / "submissions" / given.submission if given.submission else None
     study = Study(read(given.results, given.without), given.board, home, given.size, submission)
     home = submission if submission and given.part == "choose" else home

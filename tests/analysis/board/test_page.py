@@ -222,3 +222,13 @@ def test_links_in_a_results_folder_are_not_followed(tmp_path):
     with pytest.raises(OSError, match="link"):
         _ = Study(results(*grid("dsgd", DSGD)), tmp_path, tmp_path, "quick").chosen
     assert Study(results(*grid("dsgd", DSGD)), tmp_path, tmp_path).chosen.empty
+
+
+def test_the_quick_size_needs_a_folder(tmp_path, monkeypatch, capsys):
+    """Its files are in the results folder, which a W&B project does not have."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(make_board, "read", lambda *_: pytest.fail("the project was read"))
+    for part in make_board.PARTS:
+        assert make_board.main([part, "--size", "quick", "--results", "wandb:E/P"]) == 2
+        assert "wandb:E/P" in capsys.readouterr().err
+    assert [*tmp_path.iterdir()] == []
