@@ -11,6 +11,7 @@ import pandas as pd
 import wandb
 
 from analysis.results.clashes import clashing
+from analysis.results.columns import in_cells
 from analysis.results.complete import are_steps, cut_short
 from analysis.results.errors import NoData
 from analysis.results.results import GROUPS, HOW, SETTINGS, Results
@@ -62,7 +63,7 @@ def load_wandb(target: str) -> Results:
                 reasons[str(name)[:LONGEST_NAME]] = f"its config {wrong}"
                 continue
             state = str(run.summary.get("state", run.state))[:LONGEST_NAME]
-            one = run, renamed.columns({**plain, "state": state}), _facts(config)
+            one = run, renamed.columns({**in_cells(plain), "state": state}), _facts(config)
             if name not in newest or _age(*one) >= _age(*newest[name]):
                 newest[name] = one  # several trials of a W&B sweep may have the same run
         for name, (run, labeled, _) in newest.items():

@@ -61,6 +61,23 @@ def test_reads_the_texts_of_wandb_for_numbers_that_are_not_finite(monkeypatch, t
         assert math.isnan(last["grad_norm"])
 
 
+@pytest.mark.parametrize(
+    ("name", "value", "text"),
+    [
+        ("dataset.drop", ["id", "date"], '["id", "date"]'),
+        ("layers", [8, 8], "[8, 8]"),
+        ("sha256", {"a": "b"}, '{"a": "b"}'),
+    ],
+)
+def test_reads_lists_and_mappings_of_a_wandb_config_as_texts(monkeypatch, name, value, text):
+    runs = wandb_run("a"), wandb_run("b"), wandb_run("c")
+    for run in runs[:2]:
+        run.config[name] = value
+    found = loaded(monkeypatch, *runs)
+    assert [*found.finals["run_id"]] == ["a", "b", "c"]
+    assert [*found.runs[name]][:2] == [text, text]
+
+
 ETAS = (0.1, 0.3)
 
 
