@@ -11,6 +11,7 @@ from typing import Any, Literal
 import yaml
 
 from analysis.claims.evidence import Case, gather, known
+from analysis.claims.fields import checked
 from analysis.results.errors import NoData, perhaps, trouble
 from analysis.results.results import Results
 
@@ -138,9 +139,10 @@ def settled(claim: Claim, case: Case) -> bool:
 def claims(path: Path) -> list[Claim]:
     """Return the claims of a YAML file; raise ``NoData`` if an entry is invalid."""
     try:
-        out = [_claim(**entry) for entry in yaml.safe_load(path.read_text(encoding="utf-8"))]
-    except (yaml.YAMLError, TypeError) as error:
-        raise NoData(f"{path} is not a list of claims: {' '.join(str(error).split())}") from error
+        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (yaml.YAMLError, ValueError) as error:  # a date may have a 13th month
+        raise NoData(f"{path} is not a YAML file: {' '.join(str(error).split())}") from error
+    out = [_claim(**entry) for entry in checked(content, path.name)]
     if unknown := [claim.evidence for claim in out if not claim.untestable and claim.evidence not in known()]:
         names = ", ".join(f"{name}{perhaps(name, known())}" for name in unknown)
         raise NoData(f"{path.name} names unknown evidence: {names}")

@@ -116,10 +116,7 @@ def put_together(blocks: Sequence[Block], names: Sequence[str]) -> Found:
         in_turn = dict.fromkeys(place[name] for name in good)  # columns in the order of their first run
         columns = dict.fromkeys(column for part in in_turn for column in used[part].metrics.column_names)
         metrics = pa.concat_tables([block.metrics for block in used], promote_options="permissive")
-        rows = np.repeat(firsts - (np.cumsum(lengths) - lengths), lengths) + np.arange(lengths.sum())
-        if not np.array_equal(rows, np.arange(len(metrics))):
-            metrics = metrics.take(rows)
-        metrics = metrics.select(list(columns))
+        metrics = _rows_of(metrics, firsts, lengths).select(list(columns))
     return Found(
         labels=[entry.labels for entry in entries],
         made=[entry.made for entry in entries],
@@ -128,6 +125,12 @@ def put_together(blocks: Sequence[Block], names: Sequence[str]) -> Found:
         unreadable=[name for name in names if name not in place],
         blocks=list(used),
     )
+
+
+def _rows_of(metrics: pa.Table, firsts: np.ndarray, lengths: np.ndarray) -> pa.Table:
+    """Return the rows of runs, one run after another, from their first rows and their numbers of rows."""
+    rows = np.repeat(firsts - (np.cumsum(lengths) - lengths), lengths) + np.arange(lengths.sum())
+    return metrics if np.array_equal(rows, np.arange(len(metrics))) else metrics.take(rows)
 
 
 def read_blocks(path: Path) -> list[Block]:
@@ -178,23 +181,34 @@ def _read_block(said: dict[str, Any], body: memoryview, at: int) -> tuple[Block,
 
 
 def write_blocks(path: Path, blocks: Iterable[Block]) -> None:
-    """Write the entries that have a stamp. Each block is a length, a JSON text of that length, and the columns."""
+    """Write the entries that have a stamp, and their rows.
+
+    Each block is a length, a JSON text of that length, and the columns.
+    """
     parts: list[bytes] = []
-    for block in blocks:
+    for entries, metrics in map(_stamped, blocks):
         alike: dict[tuple[str, ...], list[Entry]] = {}
-        for entry in block.entries.values():
-            if entry.stamp is not None:
-                alike.setdefault(tuple(entry.labels), []).append(entry)
+        for entry in entries.values():
+            alike.setdefault(tuple(entry.labels), []).append(entry)
         if not alike:
             continue
-        arrays = {name: _numbers(block.metrics[name]) for name in block.metrics.column_names}
+        arrays = {name: _numbers(metrics[name]) for name in metrics.column_names}
         types = {name: array.dtype.str for name, array in arrays.items()}
         runs = [_runs(some) for some in alike.values()]
-        text = json.dumps({"columns": types, "rows": len(block.metrics), "runs": runs}).encode()
+        text = json.dumps({"columns": types, "rows": len(metrics), "runs": runs}).encode()
         text += b" " * (-len(text) % LENGTH)
         parts += [len(text).to_bytes(LENGTH, "little"), text, *(array.tobytes() for array in arrays.values())]
     body = b"".join(parts)
     write_bytes(path, MAGIC + hashlib.sha256(body).digest() + body)
+
+
+def _stamped(block: Block) -> Block:
+    """Return the block without other runs and their rows, which would remain in the file forever."""
+    entries = {name: entry for name, entry in block.entries.items() if entry.stamp is not None}
+    firsts, lengths = np.array([[entry.at, entry.rows] for entry in entries.values()], dtype=np.int64).reshape(-1, 2).T
+    begins = (np.cumsum(lengths) - lengths).tolist()
+    moved = {name: entry._replace(at=at) for (name, entry), at in zip(entries.items(), begins, strict=True)}
+    return Block(moved, _rows_of(block.metrics, firsts, lengths))
 
 
 def _runs(entries: Sequence[Entry]) -> list[Any]:

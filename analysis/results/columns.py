@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
 import pandas as pd
+
+
+def in_cells(labels: Mapping[str, Any]) -> dict[str, Any]:
+    """Return labels for a row of a table. Lists and mappings become texts, since tables compare labels."""
+    return {name: json.dumps(value) if type(value) in (list, dict) else value for name, value in labels.items()}
 
 
 def with_columns(table: pd.DataFrame, columns: Mapping[Any, Any]) -> pd.DataFrame:

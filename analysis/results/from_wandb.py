@@ -11,19 +11,22 @@ import pandas as pd
 import wandb
 
 from analysis.results.clashes import clashing
+from analysis.results.columns import in_cells
 from analysis.results.complete import are_steps
 from analysis.results.errors import NoData
-from analysis.results.results import Results
+from analysis.results.results import GROUPS, HOW, SETTINGS, Results
 from bench.base import renamed
-from bench.base.account import base_url
+from bench.base.account import OF_AGENT, base_url
 from bench.store.kinds import LONGEST_NAME, MANIFEST, NEEDED, ROW, SUMMARY, odd, twice
-from bench.store.record import FACTS, FINAL, cut_short
+from bench.store.record import FACTS, FINAL, TAKEN, cut_short
 
 PATIENCE_S = 10
 EVALUATIONS = 100_000
 """More evaluations than any run has, so that W&B returns the complete history."""
 KEPT = ("certificate", "edges", *FACTS)
 """Entries of a W&B config that come from the manifest and are no labels."""
+WITH_PREFIX = frozenset(("algo", "seed", *GROUPS, *SETTINGS, *HOW, *TAKEN))
+"""Names of options that a label has behind ``algo.``. The labels of other options are their bare names."""
 NONFINITE = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 """Numbers that W&B returns as texts, since JSON has no notation for them."""
 
@@ -50,7 +53,7 @@ def load_wandb(target: str) -> Results:
     rows, reasons = list[dict[str, Any]](), dict[str, str]()  # the reasons by unreadable run
     try:
         for run in wandb.Api(timeout=PATIENCE_S).runs(target, per_page=100, lazy=False):
-            config = renamed.columns({key: value for key, value in run.config.items() if not key.startswith("_")})
+            config = renamed.columns(_without_agent(run.config))
             if "algo" not in config or "run_id" not in config:
                 continue  # not a run of this suite
             name = config["run_id"]
@@ -60,7 +63,7 @@ def load_wandb(target: str) -> Results:
                 reasons[str(name)[:LONGEST_NAME]] = f"its config {wrong}"
                 continue
             state = str(run.summary.get("state", run.state))[:LONGEST_NAME]
-            one = run, renamed.columns({**plain, "state": state}), _facts(config)
+            one = run, renamed.columns({**in_cells(plain), "state": state}), _facts(config)
             if name not in newest or _age(*one) >= _age(*newest[name]):
                 newest[name] = one  # several trials of a W&B sweep may have the same run
         for name, (run, labeled, _) in newest.items():
@@ -88,6 +91,17 @@ def load_wandb(target: str) -> Results:
     first = ["run_id", "algo"]
     table = table[[*first, *sorted(c for c in table.columns if c not in first)]]  # a server may change the order
     return Results(table, order, facts, [*reasons], f"wandb:{target}", reasons=reasons)
+
+
+def _without_agent(config: dict[str, Any]) -> dict[str, Any]:
+    """Return the entries of a config without those of W&B and the parameters of `wandb agent` that are no labels.
+
+    Earlier versions did not write the names of these parameters.
+    """
+    named = config.get(OF_AGENT)
+    ours = {key: value for key, value in config.items() if not (type(named) is list and key in named)}
+    twins = {f"algo.{name}" for name in ours if name not in WITH_PREFIX}  # algo.eta beside the label eta
+    return {key: value for key, value in ours.items() if key not in twins and not key.startswith("_")}
 
 
 def _metrics(entry: Any) -> dict[str, Any]:

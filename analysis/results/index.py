@@ -6,7 +6,6 @@ size and inode. Without a valid index, one process per core reads the folders.
 
 from __future__ import annotations
 
-import json
 import os
 import stat
 import subprocess
@@ -20,6 +19,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from analysis.results.block import Block, Found, Run, collect, put_together, read_blocks, write_blocks
+from analysis.results.columns import in_cells
 from bench.base.home import ROOT
 from bench.store.integrity import UNREADABLE, examine, read_table
 from bench.store.regular import make_folder
@@ -37,10 +37,7 @@ def read_run(folder: Path) -> Run | None:
     found = examine(folder)
     if found.damaged:
         return None
-    labels = {
-        name: json.dumps(value) if type(value) is list else value  # a list is stored as text in a table
-        for name, value in {**found.labels, "run_id": folder.name}.items()
-    }
+    labels = in_cells({**found.labels, "run_id": folder.name})
     try:
         metrics = pa.Table.from_pylist(found.rows) if found.metrics is None else read_table(found.metrics)
     except (*UNREADABLE, pa.ArrowException):  # a digest can be forged

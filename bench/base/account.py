@@ -10,6 +10,8 @@ from bench.base.errors import UserError
 
 AGENTS = ("WANDB_SWEEP_ID", "WANDB_RUN_ID", "WANDB_SWEEP_PARAM_PATH")
 """Variables that `wandb agent` sets for a command with one run. Only hearsay reads the last, the parameter file."""
+OF_AGENT = "_agent"
+"""Entry of a W&B config: the names of the agent's parameters in it that are no labels, such as algo.eta beside eta."""
 IGNORED = {
     "WANDB_RUN_ID": "the id of a W&B run is the run_id",
     "WANDB_SWEEP_ID": "only `wandb agent` starts runs of a W&B sweep",

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -25,6 +26,34 @@ def weights_in_f(nodes: int, shards: Shards, total: int) -> np.ndarray:
         for shard in of_seed:
             row[shard] = 1 / (nodes * len(shard))
     return weights
+
+
+class Measured(NamedTuple):
+    """Rows on which f is evaluated for some of the replicas."""
+
+    replicas: Tensor
+    rows: Tensor | None  # None: all rows held here
+    weights: Tensor  # of the rows in f: by distinct seed if rows is None, else (1, rows)
+
+    def pieces(self, size: int) -> Iterator[tuple[Tensor | slice, Tensor]]:
+        """Yield some rows and their weights at a time."""
+        for start in range(0, self.weights.shape[1], size):
+            part = slice(start, start + size)
+            yield part if self.rows is None else self.rows[part], self.weights[:, part]
+
+
+def measured(setting: Setting, weights: np.ndarray) -> list[Measured]:
+    """Return what to evaluate: all replicas together if f has all rows for every seed, else those of one seed each."""
+    replicas = torch.arange(len(setting.seeds), device=setting.device)
+    if weights.all():
+        return [Measured(replicas, None, torch.as_tensor(weights, device=setting.device))]
+    seed_of = setting.per_replica(torch.arange(len(weights), device=setting.device))
+    out = []
+    for k, of_seed in enumerate(weights):
+        rows = np.flatnonzero(of_seed)
+        mine = (torch.as_tensor(one, device=setting.device) for one in (rows, of_seed[None, rows]))
+        out.append(Measured(replicas[seed_of == k], *mine))
+    return out
 
 
 def hosted_rows(

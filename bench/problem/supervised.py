@@ -20,6 +20,7 @@ from bench.problem.rows import (
     at_most,
     fixed,
     hosted_rows,
+    measured,
     on_device,
     pieces,
     sliced,
@@ -99,14 +100,11 @@ class Supervised(Problem):
         self.epoch_size = len(arrays.train_y) - (0 if held_out is None else len(held_out))
         self._shards, rows, weights = hosted_rows(setting, shards, len(arrays.train_y))
         self._x, self._y = self._on_device(arrays.train_x, arrays.train_y, rows)
-        self._parts, self._measured = self._shards, (self._x, self._y, torch.as_tensor(weights, device=setting.device))
+        self._parts = self._shards
         if eval_samples is not None:
             self._parts = at_most(setting, self._shards, eval_samples)
             weights = weights_in_f(setting.nodes, self._parts, len(self._y))
-            measured = np.flatnonzero(weights.any(axis=0))
-            places = torch.as_tensor(measured, device=setting.device)
-            shares = torch.as_tensor(weights[:, measured], device=setting.device)
-            self._measured = self._x[places], self._y[places], shares
+        self._measured = measured(setting, weights)
         self._tests = self._share(arrays.test_x, arrays.test_y, np.arange(len(arrays.test_y)))
         self._held_out = None if held_out is None else self._share(arrays.train_x, arrays.train_y, held_out)
         rows = fixed(np.arange(len(arrays.train_y)) if held_out is None else held_out)
@@ -144,13 +142,14 @@ class Supervised(Problem):
         point = mean.to(self.setting.dtype)
         loss = torch.zeros(len(point), dtype=torch.float64, device=point.device)
         total = torch.zeros(point.shape, dtype=torch.float64, device=point.device)
-        size = self._piece(len(point))
-        x, labels, shares = self._measured
-        for raw, y, weights in zip(x.split(size), labels.split(size), shares.split(size, dim=1), strict=True):
-            share = self.setting.per_replica(weights)
-            losses, gradient = self._weighted(point, raw.expand(len(point), *raw.shape), y, share.to(point.dtype))
-            loss += (losses.double() * share).sum(1)
-            total += gradient.double()
+        for part in self._measured:
+            x = point[part.replicas]
+            for rows, weights in part.pieces(self._piece(len(x))):
+                share = self.setting.per_replica(weights) if part.rows is None else weights.expand(len(x), -1)
+                raw = self._x[rows]
+                losses, gradient = self._weighted(x, raw.expand(len(x), *raw.shape), self._y[rows], share.to(x.dtype))
+                loss[part.replicas] += (losses.double() * share).sum(1)
+                total[part.replicas] += gradient.double()
         tested = self._test(point, self._tests, "test")
         if self._held_out is not None:
             tested |= self._test(point, self._held_out, "val")

@@ -67,8 +67,11 @@ def of_workloads(found: Sequence[Cell], names: Sequence[str]) -> list[Cell]:
 
 
 def _gate(board: Board, chosen: Sequence[Chosen]) -> Iterator[Cell]:
-    felt = [one for one in board.everyone.values() if one.reference or one.name == board.yardstick]
-    return _grids(board, "gate", board.workloads.values(), felt, "gate", chosen)
+    compared = (board.yardstick, f"pooled_{board.yardstick}")
+    others = [one for one in board.everyone.values() if one.reference and one.name not in compared]
+    felt = [board.everyone[name] for name in compared if name in board.everyone]
+    yield from _grids(board, "gate", board.workloads.values(), felt, "gate", chosen)
+    yield from _grids(board, "gate", board.workloads.values(), others, "tune", chosen)  # for F_ref
 
 
 def _pilot(board: Board, chosen: Sequence[Chosen]) -> Iterator[Cell]:

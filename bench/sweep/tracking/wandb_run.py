@@ -17,7 +17,7 @@ from typing import Any
 
 import wandb
 
-from bench.base.account import has_agent, mode
+from bench.base.account import OF_AGENT, has_agent, mode
 from bench.network.drawing import Graph, edges_of, on_a_circle, svg
 from bench.store.files import read_json, write_json
 from bench.store.integrity import Damaged, examine, read_file, read_table
@@ -79,6 +79,9 @@ class WandbMirror:
         edge_list = edges_of(manifest["mixing"])  # None if there are too many
         certificate = {name: value for name, value in manifest["mixing"].items() if name != "edge_list"}
         facts = {name: manifest[name] for name in FACTS if name in manifest}
+        config = {**labels, "certificate": certificate, "edges": edge_list, **facts}
+        if further := {name: value for name, value in (parameters or {}).items() if name not in config}:
+            config |= {**further, OF_AGENT: [*further]}
         given = os.environ.get
         sweep = None if has_agent() else shortened(str(manifest.get("sweep") or "single runs"), 128)
         self._run = wandb.init(
@@ -94,7 +97,7 @@ class WandbMirror:
                 *filter(None, given("WANDB_TAGS", "").split(",")),
                 *(shortened(f"also {later}", 64) for later in manifest.get("also", ())),
             ],
-            config={**(parameters or {}), **labels, "certificate": certificate, "edges": edge_list, **facts},
+            config=config,
             reinit="create_new",
             settings=wandb_settings(),
         )

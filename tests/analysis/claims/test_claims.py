@@ -115,6 +115,64 @@ def test_a_claim_has_one_bound(bound, tmp_path):
         claims(file)
 
 
+OPEN = "- {id: mine, claim: So., source: here, unit: m, evidence: spike_ratio, because: so, holds: {at_most: 1}"
+
+
+@pytest.mark.parametrize(
+    ("field", "got", "typed"),
+    [
+        ("expects: word", "'word'", 'expects: ["word"]'),
+        ("also: extra", "'extra'", 'also: ["extra"]'),
+        ("expects: [8, a]", "[8, 'a']", 'expects: ["8", "a"]'),
+        ("expects:", "None", 'expects: ["TEXT"]'),
+        ("also: {a: 1}", "{'a': 1}", 'also: ["TEXT"]'),
+        ("note: 5", "5", 'note: "5"'),
+        ("untestable: true", "True", 'untestable: "True"'),
+        ("figure: [a]", "['a']", 'figure: "TEXT"'),
+        ("experiment: 2026-01-01", "2026", 'experiment: "2026-01-01"'),
+        ("with: word", "'word'", "with: {NAME: VALUE}"),
+        ("with: {1: 2}", "{1: 2}", "with: {NAME: VALUE}"),
+        ("beside: [a]", "['a']", "beside: {NAME: VALUE}"),
+        ("kind: [paper]", "['paper']", 'kind: "TEXT"'),
+    ],
+)
+def test_rejects_a_field_of_another_type(field, got, typed, tmp_path, capsys):
+    (tmp_path / "mine.yaml").write_text(f"{OPEN}, {field}}}")
+    assert check_claims.main(["--claims", str(tmp_path / "mine.yaml")]) == 2
+    name = field.partition(":")[0]
+    said = " ".join(capsys.readouterr().err.split())
+    assert mentions(said, f"'{name}' of mine", got, typed)
+
+
+@pytest.mark.parametrize(
+    ("text", "got"),
+    [
+        ("- {id: 8, claim: So., source: here}", "'id' of 8"),
+        ("- {id: mine, claim: 1, source: here, untestable: so}", "'claim' of mine"),
+        (f"{OPEN}}}\n{OPEN}}}", "'mine'"),
+        (OPEN + ", expect: [a]}", "'expects'"),
+        (OPEN + ", 5: a}", "field 5"),
+        (OPEN.replace("spike_ratio", "[a]") + "}", "'evidence' of mine"),
+        ("- word", "'word'"),
+        ("{id: mine, claim: So., source: here}", "{'"),
+        ("", "None"),
+        ("- {id: mine, claim: 2026-13-01}", "mine.yaml"),
+    ],
+)
+def test_rejects_a_file_that_is_no_list_of_claims(text, got, tmp_path):
+    (tmp_path / "mine.yaml").write_text(text)
+    with pytest.raises(NoData, match=re.escape(got)):
+        claims(tmp_path / "mine.yaml")
+
+
+def test_accepts_claims_with_all_fields(tmp_path):
+    lists = "expects: [a, b], also: [], with: {algo: x}, beside: null, note: null, figure: spike, kind: beyond"
+    (tmp_path / "mine.yaml").write_text(f"{OPEN}, {lists}}}\n- {{id: two, claim: c, source: s, untestable: so}}")
+    first, second = claims(tmp_path / "mine.yaml")
+    assert (first.expects, first.also, first.parameters, first.note) == (("a", "b"), (), {"algo": "x"}, None)
+    assert second.untestable == "so"
+
+
 def test_a_terminal_gets_lines_that_fit_and_a_table(monkeypatch):
     long = "a9a, ring of 32 with a name that is longer than half of any line"
     found = verdict(monkeypatch, claim(at_most=1.0), [wide(long, -0.0172, -0.0865, 0.0521), exact("c [x]", 0.5, 3)])

@@ -87,6 +87,21 @@ def test_a_run_that_changed_came_or_went_is_read_anew(many, reads):
     assert runs[2].name not in set(found["run_id"])
 
 
+def test_the_index_has_no_rows_of_runs_that_were_replaced(many):
+    load(many)
+    size = index.file_of(many).stat().st_size
+    for _ in range(3):
+        for run in sorted((many / "runs").iterdir())[3:10:2]:
+            write_json(run / "status.json", read_json(run / "status.json"))  # a new stamp, the same numbers
+        found = load(many)
+        blocks = block.read_blocks(index.file_of(many))
+        for one in blocks:
+            assert len(one.metrics) == sum(entry.rows for entry in one.entries.values())
+        assert sum(len(one.entries) for one in blocks) == COUNT
+    assert index.file_of(many).stat().st_size < 1.1 * size
+    pd.testing.assert_frame_equal(found, straight(many))
+
+
 def test_notices_a_change_with_the_old_time_and_size(many):
     load(many)
     path = sorted((many / "runs").iterdir())[7] / "metrics.parquet"

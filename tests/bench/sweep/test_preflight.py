@@ -222,6 +222,16 @@ def test_f_is_measured_on_a_fixed_part_of_every_shard():
     assert torch.allclose(halves[0].gradient + halves[1].gradient, measured.gradient, rtol=1e-12, atol=1e-14)
 
 
+def test_a_run_is_not_evaluated_on_the_part_of_another_seed(monkeypatch):
+    c = config(dataset="digits", model="mlp", partition="dirichlet", eval_samples=10)
+    problem = build_problem(c, Setting(6, range(6), (0, 1, 1), 2, torch.float64, CPU))
+    seen, linearize = [], problem._model.linearize
+    counted = lambda x, inputs: (seen.append(len(x) * inputs.shape[1]), linearize(x, inputs))[1]  # noqa: E731
+    monkeypatch.setattr(problem._model, "linearize", counted)
+    problem.evaluate(problem.start()[:, 0])
+    assert sum(seen) == 3 * sum(min(10, len(shard)) for shard in problem._shards[0])
+
+
 def test_a_part_changes_what_is_measured_and_not_what_is_done():
     full, some = config(dataset="digits", model="mlp"), config(dataset="digits", model="mlp", eval_samples=20)
     for a, b in zip(*rows(full), *rows(some), strict=True):

@@ -62,6 +62,12 @@ def test_the_grid_has_fourteen_settings_and_seven_without_a_schedule(board):
     assert cell(board, "tune", "D1", "d_dog").runs == 3
 
 
+def test_the_gate_has_its_seeds_for_dsgd_and_the_tuning_seeds_for_other_references(board):
+    seeds = {c.entrant.name: c.blocks[0]["seed"] for c in cells(board, "gate") if c.workload.name == "D1"}
+    assert seeds.pop("dsgd") == seeds.pop("pooled_dsgd") == [0, 1, 2, 3, 4]
+    assert seeds == {name: [0, 1, 2] for name in ("pooled_adam", "pooled_nsgdm", "pooled_storm")}
+
+
 def test_methods_that_need_float64_get_it_on_images_too(board):
     kinds = {name: cell(board, "tune", "I1", name).blocks[0]["dtype"] for name in ("dsgd", "ed")}
     assert kinds == {"dsgd": "float32", "ed": "float64"}

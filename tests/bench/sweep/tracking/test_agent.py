@@ -3,7 +3,7 @@
 import pytest
 import yaml
 
-from bench.base.account import ignored
+from bench.base.account import OF_AGENT, ignored
 from bench.base.errors import UserError
 from bench.sweep.sweep import about_wandb
 from bench.sweep.tracking.agent import parameters
@@ -92,3 +92,4 @@ def test_labels_of_the_run_are_kept_under_an_agent(tmp_path):
     kept = image.config
     assert (kept["run_id"], kept["seed"], kept["of_a_wrapper"], image.run.sweep_id) == (run.name, 3, 5, "sweep1")
     assert kept["fingerprint"] != "theirs"
+    assert kept[OF_AGENT] == ["of_a_wrapper"]

@@ -8,11 +8,13 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pyarrow.parquet as pq
 import pytest
 from rich.console import Console
 
+from analysis.results.folder import load_folder
 from bench.config.compose import compose_one
 from bench.sweep.sweep import run_all
 from bench.sweep.tracking import wandb_run
@@ -22,6 +24,7 @@ from tests.helpers.configs import config
 from tests.helpers.disks import on_a_disk
 from tests.helpers.run_folders import folders
 from tests.helpers.wandb_files import images
+from tests.helpers.wandb_runs import loaded
 from tests.helpers.wandb_stub import stub
 from tests.helpers.wandb_sweep import sweep_server
 from tests.messages import NOT_UPLOADED
@@ -239,9 +242,17 @@ def test_variables_of_wandb_are_used_or_said_to_be_ignored(tmp_path):
         assert (image.run.display_name == "one") == ("-s2-" in name)
 
 
+def of_server(server, name: str) -> SimpleNamespace:
+    """Return a run of the server as W&B's library does."""
+    config = {key: entry["value"] for key, entry in json.loads(server.runs[name]["config"]).items()}
+    history = server.history[name]
+    rows = [history[number] for number in sorted(history)]
+    return SimpleNamespace(config=config, summary=server.summaries[name], state="finished", history=lambda **_: rows)
+
+
 @pytest.mark.thorough
 @pytest.mark.timeout(300)
-def test_a_real_agent_gets_every_run_of_its_sweep(tmp_path):
+def test_a_real_agent_gets_every_run_of_its_sweep(tmp_path, monkeypatch):
     """Also one that the results folder has already; the yaml is the one of the documentation."""
     fixed = {"results": str(tmp_path / "results"), "engine": "stacked", **dict(word.split("=") for word in SHORT)}
     etas = [0.1, 0.2, 0.1]
@@ -267,6 +278,8 @@ def test_a_real_agent_gets_every_run_of_its_sweep(tmp_path):
             assert json.loads(bucket["config"])["algo.eta"]["value"] == eta
             rows = pq.read_table(tables[eta]).to_pylist()
             assert [history[t]["val_loss"] for t in sorted(history)] == [row["val_loss"] for row in rows]
+        read = loaded(monkeypatch, *(of_server(server, name) for name in server.runs))
+        assert {*read.runs} == {*load_folder(tmp_path / "results").runs}
 
 
 def online(server, tmp_path: Path, script: str, *words: str):
