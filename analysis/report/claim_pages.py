@@ -12,6 +12,7 @@ from pathlib import Path
 from analysis.claims.sets import ClaimSet
 from analysis.claims.verdicts import Verdict
 from analysis.report import claims as whole
+from analysis.results.errors import NoData
 from analysis.results.results import Results
 from analysis.tables import format as words
 
@@ -41,7 +42,9 @@ def claim_pages(claims: ClaimSet, verdicts: list[Verdict], results: Results, pla
             picture = drawn.get(figure)
             lines = [f"# {verdict.claim.claim}", "", f"{back} · {title}", "", *_claim(verdict, claims, places.results)]
             lines += whole.figure_lines(figure, picture, results, figures) if picture else []
-            pages[page_name(verdict.claim.id)] = lines
+            if (name := page_name(verdict.claim.id)) in pages:
+                raise NoData(f"two claims would share the page {name}.md, one of them {verdict.claim.id}. Rename it")
+            pages[name] = lines
     further = [*claims.sections(verdicts, results)]
     further += [line for name in claims.tables for line in whole.table_lines(name, claims, results)]
     for title, lines in _sections(further):

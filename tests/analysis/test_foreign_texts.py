@@ -21,6 +21,7 @@ from analysis.report.bibtex import bibliography
 from analysis.report.claim_pages import Places, claim_pages, summary
 from analysis.report.claims import document
 from analysis.report.commands import run_command
+from analysis.results.errors import NoData
 from analysis.results.labels import METRICS
 from analysis.results.read import read
 from analysis.results.results import NETWORK_S
@@ -67,6 +68,9 @@ def test_nothing_in_the_document_of_claims_is_obeyed(results, tmp_path):
     mine = ClaimSet(paper.file, "mine.md", "Mine.")
     places = Places(tmp_path / "mine.md", tmp_path / "pages", tmp_path / "figures", str(results))
     pages = claim_pages(mine, verdicts, found, places)
+    twin = replace(verdicts[0], claim=replace(verdicts[0].claim, id="Consensus_sum"))
+    with pytest.raises(NoData, match="Consensus_sum"):
+        claim_pages(mine, [*verdicts, twin], found, places)
     texts = [document(mine, verdicts, found, tmp_path / "figures", tmp_path), pages["consensus_sum"]]
     assert all("\\x1b[2J&lt;img src=x>" in text for text in texts)
     for text in (*texts, *pages.values(), summary(mine, verdicts, found, pages, places)):
