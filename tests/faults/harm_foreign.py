@@ -130,7 +130,7 @@ WAYS = (fifo, sock, device, endless, Path.mkdir)
 
 
 @fault(THEME, "a FIFO, a socket, a device, a file of 8 TB or a folder replaces a file; then all readers and the "
-       "same sweep run", allowed=(AT_ONCE,), quick=5, often=60, full=300)  # fmt: skip
+       "same sweep run", allowed=(AT_ONCE,), quick=5, often=30, full=300)  # fmt: skip
 def strange_files(trials: int, folder: Path) -> Counter[str]:
     seen, chance = Counter[str](), random.Random(33)
     runs = two_runs(folder / "results")

@@ -63,7 +63,7 @@ def other_words(content: bytes, chance: random.Random) -> bytes:
 
 
 @fault(THEME, "the index is forged, with a valid checksum: bits are flipped, pieces are zeroed, swapped or removed, "
-       "or words are replaced", allowed=(IGNORED, BELIEVED), quick=50, often=1000, full=20000)  # fmt: skip
+       "or words are replaced", allowed=(IGNORED, BELIEVED), quick=50, often=400, full=20000)  # fmt: skip
 def forged_index(trials: int, folder: Path) -> Counter[str]:
     seen, chance = Counter[str](), random.Random(33)
     many, index.MANY = index.MANY, 2
@@ -129,7 +129,7 @@ def _parquet(table: pa.Table, **how: Any) -> bytes:
 
 @fault(THEME, "metrics.parquet is forged, with a valid checksum: in some trials it has other columns, types or sizes; "
        "in 9 of 10 trials bits are flipped, or pieces are zeroed, swapped or removed",
-       allowed=(NAMED, ALONE), quick=20, often=300, full=3000)  # fmt: skip
+       allowed=(NAMED, ALONE), quick=20, often=150, full=3000)  # fmt: skip
 def forged_metrics(trials: int, folder: Path) -> Counter[str]:
     seen, chance = Counter[str](), random.Random(33)
     run, *_ = made(folder)
@@ -208,7 +208,7 @@ def put(value: dict[str, Any], place: tuple[str, ...], new: Any) -> dict[str, An
 
 
 @fault(THEME, "a value of summary.json, status.json or manifest.json of one of four runs gets another type, with a "
-       "valid checksum; then all readers run", allowed=(NAMED, ALONE), quick=5, often=200, full=2400)  # fmt: skip
+       "valid checksum; then all readers run", allowed=(NAMED, ALONE), quick=5, often=60, full=2400)  # fmt: skip
 def odd_values(trials: int, folder: Path) -> Counter[str]:
     seen, chance = Counter[str](), random.Random(33)
     run, *_ = made(folder)
