@@ -19,6 +19,8 @@ from bench.store.record import ADDED, SINCE
 
 LOSS = "node_loss"
 """The scored loss: the mean over the nodes of the loss at their own points."""
+PACK = "pack it again with python analysis/archive.py RESULTS ARCHIVE --metrics node_loss,suboptimality"
+"""What to type if an archive lacks a metric."""
 SCHEDULE = "schedule"
 DECLARED = ("gradients", "samples", "start_samples", "requires_float64")
 """What a run declares that its settings depend on: the number of steps and the floating-point type."""
@@ -67,20 +69,28 @@ def cells(results: Results, protocol: Protocol, workloads: Mapping[str, Workload
 
 
 def curves(results: Results, table: pd.DataFrame) -> dict[str, Curve]:
-    """Return the course of each run of the table."""
-    sizes = results.runs.set_index("run_id")[["nodes", "batch_size"]]
+    """Return the course of each run of the table.
+
+    Raises:
+        NoData: A run has no values of the scored loss.
+    """
+    labels = results.runs.set_index("run_id")[["nodes", "batch_size", "state"]]
     if LOSS not in results.rows:
-        raise NoData(f"no run has the column {LOSS}")
+        raise NoData(f"no run has the column {LOSS}; {PACK}")
     out = {}
-    for run in table["run_id"]:
-        nodes, batch = (int(value) for value in sizes.loc[run])
+    for run, workload in zip(table["run_id"], table["workload"], strict=True):
+        nodes, batch = (int(labels.at[run, name]) for name in ("nodes", "batch_size"))
         taken = {
             name: results.course(run, name)[1].astype(float)
             for name in ("gradients", "rounds", "bytes", LOSS, "train_loss", "suboptimality")
             if name in results.rows
         }
-        # nodes start at one point, so that both losses are f there; small archives lack the first one
-        start = taken.get("train_loss", taken[LOSS])[0]
+        # NaN may be a value of a nonfinite run; other runs lack the metric if all their values are NaN
+        if np.isnan(taken[LOSS]).all() and labels.at[run, "state"] != "nonfinite":
+            raise NoData(f"the run {run} of {workload} has no {LOSS}; {PACK}")
+        # nodes start at one point, so that both losses are f there; runs of small archives lack the first one
+        start = taken["train_loss"][0] if "train_loss" in taken else np.nan
+        start = taken[LOSS][0] if np.isnan(start) else start
         least = start - taken["suboptimality"][0] if "suboptimality" in taken else np.nan
         out[run] = Curve(
             taken["gradients"] / (nodes * batch), taken["rounds"], taken["bytes"] / nodes, taken[LOSS], float(least)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 import pandas as pd
 
-from analysis.board.cells import Curve
+from analysis.board.cells import PACK, Curve
 from analysis.board.grid import check_complete
 from analysis.board.protocol import YARDSTICK, Protocol, Workload
 from analysis.board.scoring import Aims
@@ -36,8 +36,8 @@ def freeze(
         if ours.empty:
             raise NoData(f"{workload.name} has no runs of {YARDSTICK} with the seeds {list(workload.tune)}")
         start = float(np.median([curves[run].losses[0] for run in ours["run_id"]]))
-        minimum = float(np.median([curves[run].minimum for run in ours["run_id"]]))
-        if np.isfinite(minimum):
+        if any(np.isfinite(curves[run].minimum) for run in ours["run_id"]):
+            minimum = float(np.median([_minimum(run, curves) for run in ours["run_id"]]))
             rule, by, setting, reference = MINIMUM, "", "", minimum
         else:
             rule = POOLED
@@ -76,11 +76,21 @@ def aims_of(row: Mapping[str, object], runs: pd.DataFrame, curves: Mapping[str, 
 
     With a known minimum they are those of the seed's own problem, from the runs of D-SGD, so that no other entrant can
     change them. Else they are the frozen numbers.
+
+    Raises:
+        NoData: The minimum of a run of D-SGD is not known, although the rule needs it.
     """
     if row["rule"] == POOLED:
         return {int(seed): (float(str(row["start"])), float(str(row["reference"]))) for seed in runs["seed"].unique()}
     ours = runs[runs["entrant"] == YARDSTICK].drop_duplicates("seed")
     return {
-        int(seed): (float(curves[run].losses[0]), curves[run].minimum)
+        int(seed): (float(curves[run].losses[0]), _minimum(run, curves))
         for seed, run in zip(ours["seed"], ours["run_id"], strict=True)
     }
+
+
+def _minimum(run: str, curves: Mapping[str, Curve]) -> float:
+    """Return the known minimum of the problem of a run."""
+    if not np.isfinite(minimum := curves[run].minimum):
+        raise NoData(f"the run {run} has no suboptimality, which gives the minimum of its problem; {PACK}")
+    return minimum
