@@ -30,6 +30,8 @@ from bench.terminal.display import counting
 
 PASSED_ON = ("results", "device", "data_dir", "jobs", "force", "stale", "engine.memory_gb")
 """Settings that a user may type: they do not change the numbers of a run."""
+LOSS = "node_loss"
+"""The scored loss. An archive with other metrics does not have the results of the board."""
 TIMES = "board_times.json"
 """In the results folder: the milliseconds of a run per gradient, by device and workload."""
 
@@ -49,7 +51,7 @@ class Composed(NamedTuple):
 
 
 def archived_runs(archives: Sequence[Path]) -> set[str]:
-    """Return the runs that have ended in these archives of analysis/archive.py, with all their evaluations."""
+    """Return the runs that have ended in these archives of analysis/archive.py, with all evaluations of their loss."""
     out: set[str] = set()
     for folder in archives:
         if not (file := folder / "runs.parquet").is_file():
@@ -58,16 +60,27 @@ def archived_runs(archives: Sequence[Path]) -> set[str]:
             content = {name: content_of(folder / name, TABLE) for name in (file.name, "rows.parquet")}
             unsealed(parsed(content_of(folder / FACTS).decode()), content)
             runs = read_table(content[file.name], texts=True).select(["run_id", "state", "steps"]).to_pylist()
-            rows = read_table(content["rows.parquet"]).select(["run", "step"]).to_pydict()
+            rows = read_table(content["rows.parquet"])
             if nameless := [run["run_id"] for run in runs if not is_name(run["run_id"])]:
                 raise ValueError(f"{reprlib.repr(nameless[0])} is not a valid name of a run")
-            last = dict(zip(rows["run"], rows["step"], strict=True))  # rows are sorted by step
+            last = dict(zip(*rows.select(["run", "step"]).to_pydict().values(), strict=True))  # sorted by step
+            scored = _scored(rows)
             for place, run in enumerate(map(renamed.columns, runs)):
-                if run["state"] in FINAL and place in last and not cut_short(run, last[place]):
+                # NaN may be a value of a nonfinite run
+                known = place in scored or (place in last and run["state"] == "nonfinite")
+                if run["state"] in FINAL and known and not cut_short(run, last[place]):
                     out.add(run["run_id"])
         except (*UNREADABLE, pa.ArrowException, AttributeError, RecursionError) as error:
             raise UserError(f"'{folder}' is no archive: {error}. Make one with analysis/archive.py.") from error
     return out
+
+
+def _scored(rows: pa.Table) -> set[int]:
+    """Return the runs, by their place, that have values of the scored loss."""
+    if LOSS not in rows.column_names:
+        return set()
+    unknown = rows[LOSS].is_null(nan_is_null=True).to_pylist()
+    return {run for run, none in zip(rows["run"].to_pylist(), unknown, strict=True) if not none}
 
 
 def check_words(words: Sequence[str]) -> None:

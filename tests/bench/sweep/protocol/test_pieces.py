@@ -60,11 +60,12 @@ def test_a_resumed_piece_computes_only_what_is_left(small, tmp_path):
     assert first_minutes(board, composed(found, words), None, {}) == []
 
 
-def write_runs(folder, names, states, facts="[]", last=5):
+def write_runs(folder, names, states, facts="[]", last=5, **metrics):
     steps = pa.array([5] * len(names))
     pq.write_table(pa.table({"run_id": names, "state": states, "steps": steps}), folder / "runs.parquet")
     places = [place for place in range(len(names)) for _ in range(2)]
-    pq.write_table(pa.table({"run": places, "step": [0, last] * len(names)}), folder / "rows.parquet")
+    rows = {"run": places, "step": [0, last] * len(names), **(metrics or {"node_loss": [1.0] * len(places)})}
+    pq.write_table(pa.table(rows), folder / "rows.parquet")
     (folder / "facts.json").write_text(facts)
 
 
@@ -88,8 +89,17 @@ def test_archived_runs_without_their_last_evaluations_are_computed_again(tmp_pat
     assert archived_runs([tmp_path]) == {*states}
     write_runs(tmp_path, [*states], [*states.values()], last=4)
     assert archived_runs([tmp_path]) == {"c"}
-    pq.write_table(pa.table({"run": [0, 0], "step": [0, 5]}), tmp_path / "rows.parquet")
+    pq.write_table(pa.table({"run": [0, 0], "step": [0, 5], "node_loss": [1.0, 0.5]}), tmp_path / "rows.parquet")
     assert archived_runs([tmp_path]) == {"a"}
+
+
+def test_archived_runs_without_the_scored_loss_are_computed_again(tmp_path):
+    states = {"a": "done", "b": "done", "c": "diverging", "d": "nonfinite"}
+    nan = float("nan")
+    write_runs(tmp_path, [*states], [*states.values()], node_loss=[nan, nan, 1.0, nan, None, nan, nan, nan])
+    assert archived_runs([tmp_path]) == {"b", "d"}
+    write_runs(tmp_path, [*states], [*states.values()], train_loss=[1.0] * 8)
+    assert archived_runs([tmp_path]) == {"d"}
 
 
 def test_a_file_that_is_no_archive_is_named(tmp_path):
