@@ -30,9 +30,12 @@ from bench.base.errors import UserError
 from bench.base.registry import no_such
 from bench.terminal.notebook import show_figures
 from hearsay.stored import FOLDER, KEY, WHOLE, check_stored
+from hearsay.swept import of_sweep
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+    from bench.sweep.sweep import Result
 
 
 def load(source: str | Path = "results") -> pd.DataFrame:
@@ -145,13 +148,13 @@ def _fix_fonts(figure: Figure) -> None:
         text.set_math_fontfamily(matplotlib.rcParams["mathtext.fontset"])
 
 
-def evaluations(folders: Sequence[Path]) -> pd.DataFrame:
-    """Return the table of these run folders, in their order."""
-    places: dict[Path, list[str]] = {}
-    for folder in folders:
-        places.setdefault(folder.parent.parent, []).append(folder.name)
+def evaluations(results: Sequence[Result]) -> pd.DataFrame:
+    """Return the table of the runs of a sweep, in their order."""
+    places: dict[Path, list[Result]] = {}
+    for result in results:
+        places.setdefault(result.path.parent.parent, []).append(result)
     with _texts():
-        return pd.concat([_table(load_folder(place, names)) for place, names in places.items()], ignore_index=True)
+        return pd.concat([_table(of_sweep(place, some)) for place, some in places.items()], ignore_index=True)
 
 
 def results_of(runs: pd.DataFrame | str | Path) -> Results:

@@ -30,6 +30,11 @@ def check_stored(given: pd.DataFrame, stored: pd.DataFrame) -> None:
     both = stored.merge(mine, on=KEY, how="outer", suffixes=("", GIVEN), indicator="from")
     if (lacking := both["from"] == "left_only").any():
         run = both.loc[lacking, "run_id"].iloc[0]
+        if "state" in given and (given.loc[given["run_id"] == run, "state"] == "failed").all():
+            raise UserError(
+                f"The run {run} failed in the sweep of this table, but its folder has evaluations of another command. "
+                "Remove it from the table, as in runs[runs['state'] != 'failed']."
+            )
         count = (lacking & (both["run_id"] == run)).sum()
         raise UserError(f"The table of runs lacks {count} evaluations of the run {run}. {WHOLE}")
     if (foreign := both["from"] == "right_only").any():

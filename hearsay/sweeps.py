@@ -5,7 +5,8 @@ from __future__ import annotations
 import signal
 import sys
 import threading
-from collections.abc import Iterator, Mapping
+import warnings
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,9 +15,12 @@ from bench.base import preemption
 from bench.base.errors import UserError
 from bench.terminal.console import Console
 from bench.terminal.notebook import in_notebook
+from bench.terminal.visible import visible
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from bench.sweep.sweep import Result
 
 NOTEBOOK = 100
 """Columns of the table below a cell."""
@@ -32,13 +36,13 @@ def sweep(settings: Mapping[str, Any] | None = None, /, *, quiet: bool = False, 
 
     Args:
         settings: Settings whose names have a dot, such as ``{"algo.eta": [0.01, 0.1]}``. A list is a sweep.
-        quiet: Print nothing about the progress and the result. Skipped combinations are still reported.
+        quiet: Print nothing about the progress and the result. Skipped combinations and failed runs are still reported.
         **more: Settings without a dot, such as ``algo=["dnasa", "dsgt"]``, ``steps=200`` or ``results="results"``.
 
     Returns:
         One row per run and evaluation, in the order of the sweep. The columns are the settings, ``state``, the metrics,
         and ``folder``, the folder of the run. A run without an evaluation, such as a failed one, has one row without
-        metrics.
+        metrics. ``sweep`` warns about each failed run, and about runs that another command has changed since.
 
     Raises:
         UserError: A setting is unknown or invalid, or finished runs were computed with another version of the source.
@@ -70,7 +74,18 @@ def sweep(settings: Mapping[str, Any] | None = None, /, *, quiet: bool = False, 
             configs, _ = gather(typed, checked, Console(stderr=True, soft_wrap=True), source)
         with preemptible():
             results = run_sweep(configs, console(quiet), sweep_name(typed, source))
-    return evaluations([result.path for result in results])
+    for sentence in _notes(results):
+        warnings.warn(visible(sentence), stacklevel=2)
+    return evaluations(results)
+
+
+def _notes(results: Iterable[Result]) -> Iterator[str]:
+    """Yield a sentence about each run that failed, or that another command has changed."""
+    for result in results:
+        if result.error is not None:
+            yield f"{result.path.name} failed: {result.error}"
+        elif sentence := result.changed():
+            yield f"{sentence} The returned table has its present evaluations."
 
 
 def console(quiet: bool) -> Console:

@@ -36,6 +36,11 @@ class Result:
     error: str | None  # of a failed run
     summary: Row  # its labels and latest metrics
 
+    def changed(self) -> str | None:
+        """Return a sentence if another command has changed the run since it ended."""
+        same = self.state not in FINAL or Run(self.config).summary() == self.summary
+        return None if same else f"Another command has changed {self.path.name} since."
+
 
 def run_all(configs: Sequence[RunConfig], console: Console, name: str | None = None) -> int:
     """Call ``run_sweep`` and return the exit code of a command."""
@@ -82,13 +87,9 @@ def run_sweep(configs: Sequence[RunConfig], console: Console, name: str | None =
     fates = [(folder, made.fates[folder.path.name]) for folder in folders]
     results = [Result(folder.config, folder.path, fate.state, fate.error, fate.summary) for folder, fate in fates]
     show_table(console, [result.summary for result in results])
-    for folder, fate in fates:
-        if fate.state in FINAL and folder.summary() != fate.summary:
-            console.print(
-                f"Another command has changed {folder.path.name} since. The table shows its earlier metrics.",
-                markup=False,
-                soft_wrap=True,
-            )
+    for result in results:
+        if sentence := result.changed():
+            console.print(f"{sentence} The table shows its earlier metrics.", markup=False, soft_wrap=True)
     show_mixed(console, [(run.config.algo.name, run.path) for run in results if run.state in FINAL])
     show_failures(console, [(result.path, result.error) for result in results if result.error is not None])
     for place in dict.fromkeys(config.results for config in configs):

@@ -1,18 +1,25 @@
 """A sweep from Python: the runs, the table and the errors of the command line."""
 
+import errno
 import json
+import os
 import signal
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
 import pytest
 import torch
 
+import bench.sweep.sweep
+import bench.sweep.workers
 import hearsay
 from bench.base import preemption
 from bench.config.plan import of_command
+from bench.store.run_folder import RunFolder as Run
+from bench.sweep.sweep import Result
 from hearsay.sweeps import preemptible
 
 pytestmark = pytest.mark.xdist_group("hearsay_sweep")  # one process makes the runs
@@ -114,12 +121,55 @@ def test_a_failed_run_has_one_row_and_the_others_go_on(tmp_path, monkeypatch):
         raise RuntimeError("broken on purpose")
 
     monkeypatch.setattr(DSGT, "step", fail)
-    made = hearsay.sweep(algo=["dsgt", "dnasa"], results=tmp_path, quiet=True, **QUICK)
+    with pytest.warns(UserWarning, match="broken on purpose"):
+        made = hearsay.sweep(algo=["dsgt", "dnasa"], results=tmp_path, quiet=True, **QUICK)
     (failed,) = made[made["state"] == "failed"].to_dict("records")
     assert failed["algo"] == "dsgt"
     assert set(made.loc[made["algo"] == "dnasa", "state"]) == {"done"}
     with pytest.warns(UserWarning, match="1 failed run"):
         hearsay.figure("compare", made)
+
+
+def test_a_run_that_another_command_finished_with_other_source_is_failed(runs, place, monkeypatch):
+    """Its folder has the state done, with numbers of the other source."""
+    for module in (bench.sweep.sweep, bench.sweep.workers):
+        monkeypatch.setattr(module, "reusable", lambda run: run.config.algo.name == "dnasa")
+    monkeypatch.setattr(bench.sweep.workers, "undecided", lambda run: "another version" if run.final else None)
+    with pytest.warns(UserWarning, match=r"dsgt-.* another version"):
+        made = hearsay.sweep(algo=["dnasa", "dsgt", "dsgd"], topology="ring", results=place, quiet=True, **QUICK)
+    assert list(made["algo"]) == ["dnasa"] * 3 + ["dsgt"] + ["dsgd"] * 3
+    (failed,) = made[made["algo"] == "dsgt"].to_dict("records")
+    assert failed["state"] == "failed"
+    assert pd.isna(failed["train_loss"])
+    assert failed["folder"] in set(runs["folder"])
+    with pytest.raises(hearsay.UserError, match=failed["run_id"]):
+        hearsay.figure("compare", made)
+    assert list(hearsay.table("final", made[made["state"] != "failed"])["algo"]) == ["dnasa", "dsgd"]
+
+
+@pytest.mark.parametrize("before", [True, False])
+def test_a_run_on_a_full_disk_is_failed(tmp_path, monkeypatch, before):
+    """Its folder has an earlier result, or does not exist."""
+
+    def full(*given):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    if before:
+        hearsay.sweep(algo="dnasa", results=tmp_path, quiet=True, **QUICK)
+    for name in ("begin", "fail"):
+        monkeypatch.setattr(Run, name, full)
+    with pytest.warns(UserWarning, match="dnasa-"):
+        made = hearsay.sweep(algo="dnasa", results=tmp_path, quiet=True, force=True, **QUICK)
+    assert list(made["state"]) == ["failed"]
+    assert "step" not in made or made["step"].isna().all()
+
+
+def test_warns_about_a_run_that_another_command_has_changed(place, monkeypatch):
+    hearsay.sweep(algo="dnasa", results=place, quiet=True, **QUICK)
+    told = Result.changed
+    monkeypatch.setattr(Result, "changed", lambda self: told(replace(self, summary={**self.summary, "step": -1})))
+    with pytest.warns(UserWarning, match="dnasa-"):
+        hearsay.sweep(algo="dnasa", results=place, quiet=True, **QUICK)
 
 
 def test_works_in_a_thread(place):
