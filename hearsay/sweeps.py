@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from bench.base import preemption
 from bench.base.errors import UserError
+from bench.base.home import expanded
 from bench.terminal.console import Console
 from bench.terminal.notebook import in_notebook
 from bench.terminal.visible import visible
@@ -68,7 +69,7 @@ def sweep(settings: Mapping[str, Any] | None = None, /, *, quiet: bool = False, 
     place = more.get("results", settings.get("results", "results"))
     with full_precision():
         with _composing:
-            register_cells(Path(str(place)), typed)
+            register_cells(_folder(place), typed)
             say_broken_plugins()
             source, typed = USUAL.divide(typed)
             configs, _ = gather(typed, checked, Console(stderr=True, soft_wrap=True), source)
@@ -86,6 +87,17 @@ def _notes(results: Iterable[Result]) -> Iterator[str]:
             yield f"{result.path.name} failed: {result.error}"
         elif sentence := result.changed():
             yield f"{sentence} The returned table has its present evaluations."
+
+
+def _folder(place: Any) -> Path:
+    """Return the results folder as its runs have it; of several folders the first one."""
+    from bench.config.compose import compose_one
+    from hearsay.settings import words
+
+    first = place if isinstance(place, str | Path) or not isinstance(place, Iterable) else next(iter(place))
+    if "$" in str(first):  # composing takes 0.2 s, so it is done for interpolations only
+        return Path(compose_one(words({"results": first})).results)
+    return expanded(str(first))
 
 
 def console(quiet: bool) -> Console:

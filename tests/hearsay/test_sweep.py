@@ -16,6 +16,7 @@ import torch
 import bench.sweep.sweep
 import bench.sweep.workers
 import hearsay
+import hearsay.plugins
 from bench.base import preemption
 from bench.config.plan import of_command
 from bench.store.run_folder import RunFolder as Run
@@ -170,6 +171,23 @@ def test_warns_about_a_run_that_another_command_has_changed(place, monkeypatch):
     monkeypatch.setattr(Result, "changed", lambda self: told(replace(self, summary={**self.summary, "step": -1})))
     with pytest.warns(UserWarning, match="dnasa-"):
         hearsay.sweep(algo="dnasa", results=place, quiet=True, **QUICK)
+
+
+@pytest.mark.parametrize(
+    "place", ["~/mine", Path("~/mine"), "${oc.env:HOME}/mine", ["~/mine", "other"]], ids=["text", "path", "env", "list"]
+)
+def test_cells_are_stored_in_the_results_folder_of_the_runs(place, tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    folders = []
+
+    def register(folder, words):
+        folders.append(folder)
+        raise hearsay.UserError("no runs")
+
+    monkeypatch.setattr(hearsay.plugins, "register_cells", register)
+    with pytest.raises(hearsay.UserError, match="no runs"):
+        hearsay.sweep(algo="dnasa", results=place, **QUICK)
+    assert folders == [tmp_path / "mine"]
 
 
 def test_works_in_a_thread(place):
