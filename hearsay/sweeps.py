@@ -94,7 +94,7 @@ def _folder(place: Any) -> Path:
     from bench.config.compose import compose_one
     from hearsay.settings import words
 
-    first = place if isinstance(place, str | Path) or not isinstance(place, Iterable) else next(iter(place))
+    first = place if isinstance(place, str | Path) or not isinstance(place, Iterable) else next(iter(place), "results")
     if "$" in str(first):  # composing takes 0.2 s, so it is done for interpolations only
         return Path(compose_one(words({"results": first})).results)
     return expanded(str(first))

@@ -6,17 +6,25 @@ import io
 from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 
+from analysis.board.choose import OPTION, RULESETS
+from analysis.board.targets import MINIMUM, POOLED
 from analysis.results.errors import NoData
 from bench.store.regular import content_of
+
+WORDS = {"rule": (MINIMUM, POOLED), "ruleset": RULESETS}
+"""The values of columns with words."""
+KEYS = ("ruleset", "workload", "method")
+"""The columns that identify a row."""
 
 
 def read_frozen(path: Path, part: str, columns: Sequence[str], size: str = "full") -> pd.DataFrame:
     """Return a table that make_board.py ``part`` wrote; in the quick size it lies in a results folder.
 
     Raises:
-        NoData: The file is missing, is no table, or lacks a value of one of these columns.
+        NoData: The file is missing, is no table, lacks a value of one of these columns, or has an invalid value or row.
     """
     remedy = f"write it with python analysis/make_board.py {part}"
     if not path.is_file():
@@ -28,6 +36,26 @@ def read_frozen(path: Path, part: str, columns: Sequence[str], size: str = "full
     if lacking := [name for name in columns if name not in table or table[name].isna().any()]:
         raise NoData(f"{path} has no column '{lacking[0]}', or no value in some row; {remedy}")
     numbers = [name for name in ("start", "reference") if name in columns]
-    if wrong := [name for name in numbers if not pd.api.types.is_numeric_dtype(table[name])]:
+    if wrong := [name for name in numbers if table[name].dtype.kind not in "iuf"]:
         raise NoData(f"{path} has a value of '{wrong[0]}' that is no number; {remedy}")
+    if sentence := _fault(table, columns):
+        raise NoData(f"{path} has {sentence}; {remedy}")
     return table
+
+
+def _fault(table: pd.DataFrame, columns: Sequence[str]) -> str:
+    """Return the first value or row that make_board.py does not write, in words; empty if there is none."""
+    for name, allowed in WORDS.items():
+        if name in columns and (wrong := [value for value in table[name] if value not in allowed]):
+            return f"the {name} '{wrong[0]}' instead of one of {', '.join(allowed)}"
+    for name in table.columns:
+        numbers = pd.to_numeric(table[name], errors="coerce")  # a column may have words and numbers
+        if (name in columns or name.startswith(OPTION)) and np.isinf(numbers).any():
+            return f"the value {numbers[np.isinf(numbers)].iloc[0]} of '{name}', which must be finite"
+    keys = [name for name in KEYS if name in columns]
+    if (twice := table.duplicated(keys)).any():
+        return f"several rows of {' '.join(map(str, table.loc[twice, keys].iloc[0]))}"
+    if "reference" in columns and (above := ~(table["reference"] < table["start"])).any():
+        workload, start, reference = table.loc[above, ["workload", "start", "reference"]].iloc[0]
+        return f"the reference {reference:g} of {workload}, which must be less than its start {start:g}"
+    return ""

@@ -58,6 +58,9 @@ def read_chosen(file: Path, inside: bool = False) -> list[Chosen]:
         options = {name: _value(file, name, text) for name, text in row.items() if name.startswith("algo.") and text}
         tied = (row.get("tied") or "1") not in ("1", "1.0")
         out.append(Chosen(row["ruleset"], row["workload"], row["method"], options, tied))
+    keys = [row[:3] for row in out]
+    if twice := [key for key in keys if keys.count(key) > 1]:
+        raise UserError(f"{file} has several rows of {' '.join(twice[0])}. Keep one of them.")
     return out
 
 

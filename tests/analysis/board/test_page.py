@@ -216,6 +216,28 @@ def test_a_broken_table_is_named(tmp_path, content):
         _ = Study(results(*grid("dsgd", DSGD)), tmp_path, tmp_path).chosen
 
 
+@pytest.mark.parametrize(
+    ("file", "rows", "shown"),
+    [
+        ("targets", "D1,least,2,1\n", "'least'"),
+        ("targets", "D1,pooled,inf,1\n", "inf .*start"),
+        ("targets", "D1,pooled,2,-inf\n", "-inf .*reference"),
+        ("targets", "D1,pooled,2,2\n", "reference 2 of D1"),
+        ("targets", "D1,pooled,2,1\nT1,minimum,2,1\nD1,minimum,2,1\n", "rows of D1"),
+        ("targets", "D1,pooled,True,False\n", "start"),
+        ("chosen", "tuend,D1,dsgd,1\n", "'tuend'"),
+        ("chosen", "tuned,D1,dsgd,inf\n", "inf .*algo.eta"),
+        ("chosen", "tuned,D1,dsgd,-inf\ntuned,D1,dsgt,auto\n", "-inf .*algo.eta"),
+        ("chosen", "tuned,D1,dsgd,1\ndev,all,dsgd,1\ntuned,D1,dsgd,3\n", "rows of tuned D1 dsgd"),
+    ],
+)
+def test_values_and_rows_that_no_command_writes_are_named(tmp_path, file, rows, shown):
+    header = {"targets": "workload,rule,start,reference\n", "chosen": "ruleset,workload,method,algo.eta\n"}[file]
+    (tmp_path / f"{file}.csv").write_text(header + rows)
+    with pytest.raises(NoData, match=rf"{file}\.csv .*{shown}"):
+        getattr(Study(results(*grid("dsgd", DSGD)), tmp_path, tmp_path), file)
+
+
 def test_links_in_a_results_folder_are_not_followed(tmp_path):
     (tmp_path / "elsewhere.csv").write_text("ruleset,workload,method\n")
     (tmp_path / "chosen.csv").symlink_to(tmp_path / "elsewhere.csv")

@@ -237,7 +237,11 @@ TABLE = "ruleset,workload,method,algo.eta\n"
 
 @pytest.mark.parametrize(
     "content",
-    [b"\xff\xfe", b"a,b\n1,2\n", *((TABLE + f"tuned,D1,dsgd,{x}\n").encode() for x in ("[1", "nan", "1,2", "{a: 1}"))],
+    [
+        b"\xff\xfe",
+        b"a,b\n1,2\n",
+        *((TABLE + f"tuned,D1,dsgd,{x}\n").encode() for x in ("[1", "nan", "1,2", "{a: 1}", "1\ntuned,D1,dsgd,3")),
+    ],
 )
 def test_a_broken_choice_is_named(tmp_path, content):
     (tmp_path / "chosen.csv").write_bytes(content)
