@@ -45,6 +45,7 @@ from bench.sweep.protocol.pieces import (
     first_minutes,
     keep_time,
     measured_times,
+    piece,
     piece_of,
     valid,
 )
@@ -104,9 +105,10 @@ def run(given: argparse.Namespace, board: Board) -> int:
     """Compute the runs of a phase that are not done, and return the exit code."""
     found = cells(board, given.subject, settings_chosen(given, board, given.subject in NEEDS_CHOICE))
     found = of_workloads(found, given.workload)
-    if given.piece:
-        found = piece_of(board, found, *given.piece)
     console, errors = Console(width=None if sys.stdout.isatty() else 140), Console(stderr=True, soft_wrap=True)
+    if given.piece and not (found := piece_of(board, found, *given.piece)):
+        console.print(f"The piece {given.piece[0]}/{given.piece[1]} of {given.subject} has no runs.")
+        return 0
     if given.subject in NEEDS_VERSION and board.size == "full":
         console.print(f"Version: {board.version()}", soft_wrap=True)
     if given.subject == "sealed":
@@ -153,14 +155,6 @@ def check(given: argparse.Namespace) -> int:
     return 0
 
 
-def piece(text: str) -> tuple[int, int]:
-    """Return K and N of 'K/N'."""
-    one, slash, several = text.partition("/")
-    if not (slash and one.isdecimal() and several.isdecimal() and 1 <= int(one) <= int(several)):
-        raise UserError(f"--piece must be K/N with 1 ≤ K ≤ N, such as 2/8, got '{text}'.")
-    return int(one), int(several)
-
-
 def parsed(argv: Sequence[str] | None) -> argparse.Namespace:
     """Return the arguments of the command line; the phase or the name stands before the settings."""
     parser = command_parser(__doc__)
@@ -195,11 +189,13 @@ def parsed(argv: Sequence[str] | None) -> argparse.Namespace:
 
 
 def check_used(given: argparse.Namespace) -> None:
-    """Reject options and settings that have no effect, and minutes that are no positive number."""
+    """Reject options and settings that are empty or have no effect, and minutes that are no positive number."""
     used = [name for name in USED[given.part] if name not in NOT_USED.get(given.subject, ())]
     used = [name for name in used if not (given.submission and name in ("size", "chosen"))]  # it has its own
     used = [name for name in used if not (given.pack and name == "salt")]
     for name in dict.fromkeys(name for some in USED.values() for name in some):
+        if getattr(given, name) == "":
+            raise UserError(f"--{name} must not be empty. Give it a value, or remove it.")
         if getattr(given, name) is not None and name not in used:
             known = ", ".join(f"--{one}" for one in used)
             raise UserError(f"--{name} has no effect on this command, which uses {known}. Remove it.")

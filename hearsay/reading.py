@@ -29,7 +29,7 @@ from analysis.tables import table_makers
 from bench.base.errors import UserError
 from bench.base.registry import no_such
 from bench.terminal.notebook import show_figures
-from hearsay.stored import FOLDER, KEY, WHOLE, check_stored
+from hearsay.stored import FOLDER, check_columns, check_source, check_stored
 from hearsay.swept import of_sweep
 
 if TYPE_CHECKING:
@@ -56,6 +56,7 @@ def load(source: str | Path = "results") -> pd.DataFrame:
         >>> runs = load("results")
         >>> last = runs.groupby("run_id").last()  # one row per run
     """
+    check_source(source)
     with sentences("Nothing to load"):
         results = read(source)
     made = [results.facts.get(run, {}) for run in results.runs["run_id"]]
@@ -160,9 +161,9 @@ def evaluations(results: Sequence[Result]) -> pd.DataFrame:
 def results_of(runs: pd.DataFrame | str | Path) -> Results:
     """Return the runs of a table as the input of figures and tables; raise ``NoData`` if there are none."""
     if not isinstance(runs, pd.DataFrame):
+        check_source(runs)
         return read(runs)
-    if missing := [name for name in KEY if name not in runs]:
-        raise UserError(f"The table of runs lacks the column '{missing[0]}'. {WHOLE}")
+    check_columns(runs)
     wanted: dict[str, list[str]] = {}
     for folder, run in runs[[FOLDER, "run_id"]].drop_duplicates().itertuples(index=False):
         archived = folder.startswith("wandb:") or is_archive(Path(folder))

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import reprlib
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 from pandas.api.types import is_numeric_dtype
@@ -18,6 +21,24 @@ WHOLE = (
     "Figures and tables use the stored evaluations of the runs. Pass a table of hearsay.sweep or hearsay.load; you can "
     "remove whole runs, as in runs[runs['algo'] == 'dsgd']."
 )
+
+
+def check_source(source: object) -> None:
+    """Raise ``UserError`` unless this may be the place of runs."""
+    if not isinstance(source, str | Path):
+        raise UserError(
+            "Runs must be a results folder, an archive, wandb:ENTITY/PROJECT, or a table of hearsay.sweep or "
+            f"hearsay.load; got {reprlib.repr(source)}."
+        )
+
+
+def check_columns(runs: pd.DataFrame) -> None:
+    """Raise ``UserError`` if a table lacks a column that identifies an evaluation, or a row has no run."""
+    if missing := [name for name in KEY if name not in runs]:
+        raise UserError(f"The table of runs lacks the column '{missing[0]}'. {WHOLE}")
+    for name in (FOLDER, "run_id"):
+        if wrong := [value for value in runs[name] if not isinstance(value, str)]:
+            raise UserError(f"The table of runs has a row with {name} = {wrong[0]}. {WHOLE}")
 
 
 def check_stored(given: pd.DataFrame, stored: pd.DataFrame) -> None:

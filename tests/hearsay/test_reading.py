@@ -180,6 +180,11 @@ def test_warns_about_an_ignored_option(runs):
         (lambda runs: hearsay.table("finale", runs), "finale"),
         (lambda runs: hearsay.table("final", runs, columns=["metod"]), "metod"),
         (lambda runs: hearsay.load("nowhere"), "nowhere"),
+        (lambda runs: hearsay.load(5), "5"),
+        (lambda runs: hearsay.figure("compare", None), "None"),
+        (lambda runs: hearsay.table("final", [runs]), "got"),
+        (lambda runs: hearsay.table("final", pd.concat([runs, runs[:1].assign(folder=None)])), "folder"),
+        (lambda runs: hearsay.table("final", pd.concat([runs, runs[:1].drop(columns="run_id")])), "run_id"),
     ],
 )
 def test_errors_are_user_errors_with_the_value(runs, call, shown):

@@ -102,6 +102,14 @@ def composed(cells: Sequence[Cell], words: Sequence[str]) -> list[Composed]:
         return [Composed(cell, [run for _ in cell.blocks for run in next(runs)]) for cell in cells]
 
 
+def piece(text: str) -> tuple[int, int]:
+    """Return K and N of 'K/N'."""
+    one, slash, several = text.partition("/")
+    if not (slash and one.isdecimal() and several.isdecimal() and 1 <= int(one) <= int(several)):
+        raise UserError(f"--piece must be K/N with 1 ≤ K ≤ N, such as 2/8, got '{text}'.")
+    return int(one), int(several)
+
+
 def piece_of(board: Board, cells: Sequence[Cell], piece: int, pieces: int) -> list[Cell]:
     """Return the cells of one of several pieces that take about the same time. Every machine gets the same division."""
     times = [seconds(board, cell, {}) for cell in cells]

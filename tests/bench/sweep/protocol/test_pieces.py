@@ -160,6 +160,15 @@ def test_a_report_needs_chosen_settings(small, capsys):
     assert str(small / "chosen.csv") in capsys.readouterr().err
 
 
+def test_a_piece_without_runs_is_named(small, tmp_path, capsys):
+    words = ["run", "tune", "--board", str(small), f"results={tmp_path / 'results'}", "--piece", "1/1000"]
+    assert command.main(words) == 0
+    printed = capsys.readouterr().out
+    assert "1/1000" in printed
+    assert "done" not in printed
+    assert not (tmp_path / "results").exists()
+
+
 @pytest.mark.parametrize("text", ["3/2", "0/4", "2", "a/b"])
 def test_a_piece_is_k_of_n(text):
     with pytest.raises(UserError, match=text):
@@ -225,6 +234,12 @@ def test_the_status_names_an_unknown_workload(small, tmp_path, capsys):
         (["run", "tune", "--minutes", "nan"], "nan"),
         (["run", "tune", "--minutes", "-5"], "-5"),
         (["run", "tune", "results=a", "results=b"], "'results'"),
+        (["run", "tune", "--piece", ""], "--piece"),
+        (["run", "tune", "--workload", ""], "--workload"),
+        (["status", "--workload", ""], "--workload"),
+        (["status", "--submission", ""], "--submission"),
+        (["run", "report", "--chosen", ""], "--chosen"),
+        (["check", "a", "--salt", ""], "--salt"),
     ],
 )
 def test_words_without_effect_are_rejected(words, named):
