@@ -22,6 +22,7 @@ from bench.base.registry import models
 from bench.models.measured import floats_per_sample
 from bench.models.model import Model, Pullback, model
 from bench.models.target import arguments, found
+from bench.models.trainable import unregistered
 
 
 class Wrapped(Model):
@@ -76,6 +77,10 @@ class Wrapped(Model):
 
     def refuse(self, x: Tensor) -> None:
         """Raise ``UserError`` if f would not be a mean over samples, or not deterministic."""
+        with keyed(1):
+            leaf = unregistered(lambda: self._made(0), x)
+        if leaf is not None:
+            raise UserError(f"{self._name} has a trainable tensor of shape {tuple(leaf.shape)} {NO_PARAMETER}")
         module, remedy = self.module.double(), NO_BATCH_NORM
         embeds = any(isinstance(part, nn.Embedding | nn.EmbeddingBag) for part in module.modules())
         before = {key: value.clone() for key, value in module.named_buffers()}
@@ -154,6 +159,10 @@ NO_TOKENS = (
 NO_OWN_SEED = (
     "All processes must start with the same numbers. Draw with torch, np.random or random, without seeds of your own "
     "such as np.random.default_rng()."
+)
+NO_PARAMETER = (
+    "that is not registered as a parameter, so it would never be trained. Use nn.ModuleList, nn.ParameterList or "
+    "self.register_parameter, or call requires_grad_(False) if it is a constant."
 )
 NO_BATCH_NORM = "Methods do not average batch statistics. Replace BatchNorm by torch.nn.GroupNorm or LayerNorm."
 

@@ -136,6 +136,29 @@ class Rounded(BySize):
         return nn.functional.linear(x.flatten(1).float(), self.weight.float(), self.bias.float()).to(x.dtype)
 
 
+class Hidden(nn.Module):
+    """Keeps tensors where torch does not register them."""
+
+    def __init__(self, classes: int, kind: str, trains: bool = True) -> None:
+        super().__init__()
+        self.out = nn.Linear(64, classes)
+        self.layers = [nn.Linear(64, 64).requires_grad_(trains)]
+        self.weights = {"scale": nn.Parameter(torch.full((64,), 1.5), requires_grad=trains)}
+        self.kind = kind
+
+    def forward(self, x: Tensor) -> Tensor:
+        x = x.flatten(1)
+        if self.kind == "layers":
+            x = self.layers[0](x)
+        elif self.kind == "cast layers":
+            self.layers[0] = self.layers[0].to(x.dtype)
+            x = self.layers[0](x)
+        else:
+            x = x * self.weights["scale"]
+        scores: Tensor = self.out(x)
+        return scores
+
+
 def nothing() -> nn.Module:
     return nn.Identity()
 

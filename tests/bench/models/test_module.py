@@ -202,6 +202,13 @@ def test_accepts_outputs_that_depend_on_the_batch_only_by_rounding():
     check(config(dataset="digits", model={"name": "module", "target": "tests.helpers.nets:Rounded"}))
 
 
+@pytest.mark.parametrize("kind", ["cast layers", "weights"])
+def test_constants_need_not_be_registered(kind):
+    """A trace that changes the data of a tensor, as ``layer.to`` does, ends the process."""
+    kwargs = {"kind": kind, "trains": False}
+    check(config(dataset="digits", model={"name": "module", "target": "tests.helpers.nets:Hidden", "kwargs": kwargs}))
+
+
 def test_constants_may_be_complex():
     model = {"name": "module", "target": "tests.helpers.nets:Complex", "kwargs": {"train": False}}
     c = config(dataset="digits", model=model)
@@ -232,6 +239,9 @@ INVALID = [
     ("tests.helpers.nets:Complex", {}, "nets:Complex .*complex64"),
     ("tests.helpers.nets:BySize", {}, "nets:BySize, .*size of the batch"),
     ("tests.helpers.nets:ByPlace", {}, "nets:ByPlace, .*place"),
+    ("tests.helpers.nets:Hidden", {"kind": "layers"}, r"nets:Hidden .*\(64, 64\).*nn\.ModuleList"),
+    ("tests.helpers.nets:Hidden", {"kind": "cast layers"}, r"nets:Hidden .*\(64, 64\).*nn\.ModuleList"),
+    ("tests.helpers.nets:Hidden", {"kind": "weights"}, r"nets:Hidden .*\(64,\).*nn\.ParameterList"),
     ("tests.helpers.nets:nothing", {}, "nets:nothing .*parameters"),
     ("tests.helpers.nets:a_number", {}, "nets:a_number .*int"),
     ("tests.helpers.nets:Nett", {}, "tests.helpers.nets .*'Nett'. Did you mean 'Net'"),
