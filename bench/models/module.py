@@ -22,7 +22,7 @@ from bench.base.registry import models
 from bench.models.measured import floats_per_sample
 from bench.models.model import Model, Pullback, model
 from bench.models.target import arguments, found
-from bench.models.trainable import unregistered
+from bench.models.trainable import refuse_unregistered, without_gradient
 
 
 class Wrapped(Model):
@@ -78,9 +78,7 @@ class Wrapped(Model):
     def refuse(self, x: Tensor) -> None:
         """Raise ``UserError`` if f would not be a mean over samples, or not deterministic."""
         with keyed(1):
-            leaf = unregistered(lambda: self._made(0), x)
-        if leaf is not None:
-            raise UserError(f"{self._name} has a trainable tensor of shape {tuple(leaf.shape)} {NO_PARAMETER}")
+            refuse_unregistered(self._name, lambda: self._made(0), x)
         module, remedy = self.module.double(), NO_BATCH_NORM
         embeds = any(isinstance(part, nn.Embedding | nn.EmbeddingBag) for part in module.modules())
         before = {key: value.clone() for key, value in module.named_buffers()}
@@ -120,7 +118,9 @@ class Wrapped(Model):
         slow = self._not_batched(x)
         drops = any(isinstance(part, _DropoutNd) and part.p > 0 for part in module.modules())
         drops = drops or not torch.allclose(trained, together, rtol=1e-6, atol=1e-9, equal_nan=True)
+        idle = without_gradient(module, self.layout.shapes, x) if self.batched else []  # others may branch on values
         notes = [ONE_BY_ONE.format(reason=slow)] * bool(slow) + [NO_DROPOUT] * drops
+        notes += [NO_GRADIENT.format(names=", ".join(idle[:4]) + ", …" * (len(idle) > 4))] * bool(idle)
         self.notes = tuple(f"{self._name} {line}" for line in notes)
 
     def _not_batched(self, x: Tensor) -> str | None:
@@ -152,6 +152,10 @@ class Wrapped(Model):
 
 ONE_BY_ONE = "is computed node by node, which is slower, because torch.vmap does not support it ({reason})."
 NO_DROPOUT = "has dropout, or another layer that acts only in training. It is disabled, so that f is deterministic."
+NO_GRADIENT = (
+    "has parameters without a gradient, which are never trained: {names}. Its outputs do not depend on them, or "
+    "forward uses them under torch.no_grad or detached."
+)
 NO_TOKENS = (
     "has an Embedding, which needs integers, but the inputs of this dataset are real numbers. Use a dataset of tokens "
     "(dataset=mobydick), or call .long() in forward."
@@ -159,10 +163,6 @@ NO_TOKENS = (
 NO_OWN_SEED = (
     "All processes must start with the same numbers. Draw with torch, np.random or random, without seeds of your own "
     "such as np.random.default_rng()."
-)
-NO_PARAMETER = (
-    "that is not registered as a parameter, so it would never be trained. Use nn.ModuleList, nn.ParameterList or "
-    "self.register_parameter, or call requires_grad_(False) if it is a constant."
 )
 NO_BATCH_NORM = "Methods do not average batch statistics. Replace BatchNorm by torch.nn.GroupNorm or LayerNorm."
 

@@ -2,11 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 
 import torch
 from torch import Tensor, nn
+from torch.func import functional_call
+
+from bench.base.errors import UserError
+
+
+def refuse_unregistered(name: str, make: Callable[[], nn.Module], x: Tensor) -> None:
+    """Raise ``UserError`` if outputs for inputs x depend on a tensor with ``requires_grad`` that is no parameter."""
+    if (leaf := unregistered(make, x)) is not None:
+        raise UserError(
+            f"{name} has a trainable tensor of shape {tuple(leaf.shape)} that is not registered as a parameter, so it "
+            "would never be trained. Use nn.ModuleList, nn.ParameterList or self.register_parameter, or call "
+            "requires_grad_(False) if it is a constant."
+        )
 
 
 def unregistered(make: Callable[[], nn.Module], x: Tensor) -> Tensor | None:
@@ -25,6 +38,16 @@ def unregistered(make: Callable[[], nn.Module], x: Tensor) -> Tensor | None:
             if shared := [leaf for leaf in one if any(leaf is again for again in other)]:
                 return shared[0]
     return None
+
+
+def without_gradient(module: nn.Module, names: Iterable[str], x: Tensor) -> list[str]:
+    """Return those of the named parameters for which autograd has no gradient of the outputs for inputs x."""
+    every = dict(module.named_parameters())
+    with torch.inference_mode(False), torch.enable_grad():
+        params = {name: every[name].detach().clone().requires_grad_() for name in names}
+        out = functional_call(module, params, (x.clone(),))
+        parts = torch.autograd.grad(out.sum(), list(params.values()), allow_unused=True)
+    return [name for name, part in zip(params, parts, strict=True) if part is None]
 
 
 def _leaves(out: object) -> list[Tensor]:

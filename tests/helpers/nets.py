@@ -159,6 +159,28 @@ class Hidden(nn.Module):
         return scores
 
 
+class Idle(nn.Module):
+    """Has a layer that training cannot change."""
+
+    def __init__(self, classes: int, kind: str) -> None:
+        super().__init__()
+        self.first, self.out = nn.Linear(64, 64), nn.Linear(64, classes)
+        self.kind = kind
+
+    def forward(self, x: Tensor) -> Tensor:
+        x = x.flatten(1)
+        if self.kind == "detached":
+            with torch.no_grad():
+                x = self.first(x)
+        scores: Tensor = self.out(x)
+        return scores
+
+
+class Probabilities(nn.Sequential):
+    def __init__(self, classes: int, log: bool) -> None:
+        super().__init__(nn.Flatten(), nn.Linear(64, classes), nn.LogSoftmax(-1) if log else nn.Softmax(-1))
+
+
 def nothing() -> nn.Module:
     return nn.Identity()
 

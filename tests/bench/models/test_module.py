@@ -13,7 +13,7 @@ import torch
 from bench.base.errors import UserError
 from bench.base.randomness import EVERYONE, generator
 from bench.base.registry import models
-from bench.build.build import build_problem, start_summary
+from bench.build.build import build_problem, model_notes, start_summary
 from bench.build.fingerprint import chosen, sources
 from bench.build.material import load_arrays
 from bench.engine import stacked
@@ -151,6 +151,23 @@ def test_notes_report_disabled_dropout():
     layers = torch.nn.Flatten, lambda: torch.nn.Dropout(1e-9), lambda: torch.nn.Linear(64, 10)
     assert "has dropout" in said(lambda: torch.nn.Sequential(*(layer() for layer in layers)))  # by its name
     assert said(lambda: torch.nn.Sequential(layers[0](), layers[2]())) == ""
+
+
+def test_notes_report_parameters_without_a_gradient():
+    for kind in ("detached", "unused"):
+        net = Wrapped("net", lambda kind=kind: nets.Idle(10, kind))
+        net.refuse(torch.randn(2, 8, 8, dtype=torch.float64))
+        (line,) = net.notes
+        assert mentions(line, "net", "first.weight", "first.bias")
+        assert "out.weight" not in line
+
+
+@pytest.mark.parametrize(("log", "count"), [(False, 1), (True, 0)])
+def test_notes_report_probabilities_before_a_softmax(log, count):
+    net = {"name": "module", "target": "tests.helpers.nets:Probabilities", "kwargs": {"log": log}}
+    notes = model_notes(config(dataset="digits", model=net))
+    assert len(notes) == count
+    assert all(mentions(line, "model=module", "softmax") for line in notes)
 
 
 @pytest.mark.thorough
