@@ -21,7 +21,7 @@ from bench.models.model import Model
 from bench.models.module import Wrapped
 from bench.network.compressor import Compressor
 from bench.problem.arrays import Arrays
-from bench.problem.losses import Loss
+from bench.problem.losses import CrossEntropy, Loss, NextToken
 from bench.problem.problem import Problem, Setting
 from bench.problem.regularized import Regularized
 from bench.problem.scaled import changed, refuse
@@ -166,7 +166,7 @@ _notes: dict[str, tuple[str, ...]] = {}
 
 
 def model_notes(config: RunConfig) -> tuple[str, ...]:
-    """Return notes on the computation of the model; only a module of the user has some."""
+    """Return notes on the computation of a module of the user, for the manifest."""
     if not issubclass(models[config.model.name], Wrapped):
         return ()
     key = repr((config.dataset, config.model, config.loss, config.data_dir))
@@ -220,4 +220,13 @@ def build_model(config: RunConfig, arrays: Arrays, loss: Loss) -> Model:
                 f"model={name}: what it gives for 2 inputs has shape {tuple(out.shape)[1:]}; "
                 f"loss={config.loss.name} on dataset={config.dataset.name} needs {(2, *outputs)}."
             )
+        if type(loss) in (CrossEntropy, NextToken) and _sums_to_one(out):  # a subclass may need no logits
+            line = f"model={name} returns probabilities, but the loss applies softmax to them again. Return logits."
+            model.notes = (*model.notes, line)
     return model
+
+
+def _sums_to_one(out: torch.Tensor) -> bool:
+    """Return whether the last axis holds probabilities, up to rounding in float32."""
+    sums = out.sum(-1)
+    return bool((out >= 0).all()) and torch.allclose(sums, torch.ones_like(sums), rtol=0, atol=1e-5)

@@ -22,6 +22,7 @@ from bench.base.registry import models
 from bench.models.measured import floats_per_sample
 from bench.models.model import Model, Pullback, model
 from bench.models.target import arguments, found
+from bench.models.trainable import refuse_unregistered, without_gradient
 
 
 class Wrapped(Model):
@@ -76,6 +77,8 @@ class Wrapped(Model):
 
     def refuse(self, x: Tensor) -> None:
         """Raise ``UserError`` if f would not be a mean over samples, or not deterministic."""
+        with keyed(1):
+            refuse_unregistered(self._name, lambda: self._made(0), x)
         module, remedy = self.module.double(), NO_BATCH_NORM
         embeds = any(isinstance(part, nn.Embedding | nn.EmbeddingBag) for part in module.modules())
         before = {key: value.clone() for key, value in module.named_buffers()}
@@ -115,7 +118,9 @@ class Wrapped(Model):
         slow = self._not_batched(x)
         drops = any(isinstance(part, _DropoutNd) and part.p > 0 for part in module.modules())
         drops = drops or not torch.allclose(trained, together, rtol=1e-6, atol=1e-9, equal_nan=True)
+        idle = without_gradient(module, self.layout.shapes, x) if self.batched else []  # others may branch on values
         notes = [ONE_BY_ONE.format(reason=slow)] * bool(slow) + [NO_DROPOUT] * drops
+        notes += [NO_GRADIENT.format(names=", ".join(idle[:4]) + ", …" * (len(idle) > 4))] * bool(idle)
         self.notes = tuple(f"{self._name} {line}" for line in notes)
 
     def _not_batched(self, x: Tensor) -> str | None:
@@ -147,6 +152,10 @@ class Wrapped(Model):
 
 ONE_BY_ONE = "is computed node by node, which is slower, because torch.vmap does not support it ({reason})."
 NO_DROPOUT = "has dropout, or another layer that acts only in training. It is disabled, so that f is deterministic."
+NO_GRADIENT = (
+    "has parameters without a gradient, which are never trained: {names}. Its outputs do not depend on them, or "
+    "forward uses them under torch.no_grad or detached."
+)
 NO_TOKENS = (
     "has an Embedding, which needs integers, but the inputs of this dataset are real numbers. Use a dataset of tokens "
     "(dataset=mobydick), or call .long() in forward."

@@ -12,6 +12,7 @@ import torch
 from torch import Tensor, fx
 from torch.func import vjp
 from torch.fx.experimental.proxy_tensor import make_fx
+from torch.overrides import TorchFunctionMode
 
 Function = Callable[[Tensor, Tensor], Tensor]
 """From parameters (M, P) and inputs (M, B, …) to outputs."""
@@ -28,13 +29,23 @@ class Traced:
         with torch.inference_mode(False), torch.no_grad():
             x, inputs = x.clone(), _kept_strides(inputs)
             delta = torch.zeros_like(function(x, inputs))
-            joint = make_fx(both)(x, inputs, delta)
+            with _NoReplacement():
+                joint = make_fx(both)(x, inputs, delta)
         _shorten(joint.graph)
         self._there, self._back = _split(joint)
 
     def __call__(self, x: Tensor, inputs: Tensor) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
         out, *kept = self._there(x, inputs)
         return out, lambda delta: self._back(*kept, delta.contiguous())  # as when it was traced
+
+
+class _NoReplacement(TorchFunctionMode):
+    """Raise ``RuntimeError`` if a tensor gets other data, as in ``module.to``: in a trace, this ends the process."""
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if func == Tensor.data.__set__:  # type: ignore[attr-defined]
+            raise RuntimeError("A trace cannot replace the data of a tensor.")
+        return func(*args, **(kwargs or {}))
 
 
 def _kept_strides(inputs: Tensor) -> Tensor:

@@ -35,9 +35,16 @@ class Arcs:
     def of_graph(cls, graph: nx.Graph, name: str) -> Arcs:
         """Return the arcs of a graph on 0 … n−1, without self-loops (the networkx cycle of one node has one)."""
         n = len(graph)
+        if graph.is_multigraph():  # its edges have a third entry, their key
+            simple = "nx.DiGraph" if graph.is_directed() else "nx.Graph"
+            raise UserError(
+                f"The graph '{name}' is a {type(graph).__name__}. It must have at most one edge between two nodes. "
+                f"Return {simple}(graph)."
+            )
         if set(graph) != set(range(n)):
             raise UserError(f"The graph '{name}' must have the nodes 0 … {n - 1}; it has {sorted(graph, key=str)}.")
-        ends = np.array([edge for edge in graph.edges if edge[0] != edge[1]], dtype=np.int64).reshape(-1, 2)
+        edges = [edge for edge in graph.edges if edge[0] != edge[1]]
+        ends = np.array(edges, dtype=np.int64).reshape(len(edges), 2)
         return cls(n, ends[:, 0], ends[:, 1], graph.is_directed())
 
     @cached_property

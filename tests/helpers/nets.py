@@ -136,6 +136,51 @@ class Rounded(BySize):
         return nn.functional.linear(x.flatten(1).float(), self.weight.float(), self.bias.float()).to(x.dtype)
 
 
+class Hidden(nn.Module):
+    """Keeps tensors where torch does not register them."""
+
+    def __init__(self, classes: int, kind: str, trains: bool = True) -> None:
+        super().__init__()
+        self.out = nn.Linear(64, classes)
+        self.layers = [nn.Linear(64, 64).requires_grad_(trains)]
+        self.weights = {"scale": nn.Parameter(torch.full((64,), 1.5), requires_grad=trains)}
+        self.kind = kind
+
+    def forward(self, x: Tensor) -> Tensor:
+        x = x.flatten(1)
+        if self.kind == "layers":
+            x = self.layers[0](x)
+        elif self.kind == "cast layers":
+            self.layers[0] = self.layers[0].to(x.dtype)
+            x = self.layers[0](x)
+        else:
+            x = x * self.weights["scale"]
+        scores: Tensor = self.out(x)
+        return scores
+
+
+class Idle(nn.Module):
+    """Has a layer that training cannot change."""
+
+    def __init__(self, classes: int, kind: str) -> None:
+        super().__init__()
+        self.first, self.out = nn.Linear(64, 64), nn.Linear(64, classes)
+        self.kind = kind
+
+    def forward(self, x: Tensor) -> Tensor:
+        x = x.flatten(1)
+        if self.kind == "detached":
+            with torch.no_grad():
+                x = self.first(x)
+        scores: Tensor = self.out(x)
+        return scores
+
+
+class Probabilities(nn.Sequential):
+    def __init__(self, classes: int, log: bool) -> None:
+        super().__init__(nn.Flatten(), nn.Linear(64, classes), nn.LogSoftmax(-1) if log else nn.Softmax(-1))
+
+
 def nothing() -> nn.Module:
     return nn.Identity()
 

@@ -13,7 +13,7 @@ import torch
 from bench.base.errors import UserError
 from bench.base.randomness import EVERYONE, generator
 from bench.base.registry import models
-from bench.build.build import build_problem, start_summary
+from bench.build.build import build_problem, model_notes, start_summary
 from bench.build.fingerprint import chosen, sources
 from bench.build.material import load_arrays
 from bench.engine import stacked
@@ -153,6 +153,23 @@ def test_notes_report_disabled_dropout():
     assert said(lambda: torch.nn.Sequential(layers[0](), layers[2]())) == ""
 
 
+def test_notes_report_parameters_without_a_gradient():
+    for kind in ("detached", "unused"):
+        net = Wrapped("net", lambda kind=kind: nets.Idle(10, kind))
+        net.refuse(torch.randn(2, 8, 8, dtype=torch.float64))
+        (line,) = net.notes
+        assert mentions(line, "net", "first.weight", "first.bias")
+        assert "out.weight" not in line
+
+
+@pytest.mark.parametrize(("log", "count"), [(False, 1), (True, 0)])
+def test_notes_report_probabilities_before_a_softmax(log, count):
+    net = {"name": "module", "target": "tests.helpers.nets:Probabilities", "kwargs": {"log": log}}
+    notes = model_notes(config(dataset="digits", model=net))
+    assert len(notes) == count
+    assert all(mentions(line, "model=module", "softmax") for line in notes)
+
+
 @pytest.mark.thorough
 def test_an_lstm_on_four_nodes_of_one_process_is_that_on_ranks_of_one_node(tmp_path):
     words = ["algo=dsgt", "dataset=digits", "nodes=4", "steps=20", "eval_every=5", "dtype=float64", "tracker=none"]
@@ -202,6 +219,13 @@ def test_accepts_outputs_that_depend_on_the_batch_only_by_rounding():
     check(config(dataset="digits", model={"name": "module", "target": "tests.helpers.nets:Rounded"}))
 
 
+@pytest.mark.parametrize("kind", ["cast layers", "weights"])
+def test_constants_need_not_be_registered(kind):
+    """A trace that changes the data of a tensor, as ``layer.to`` does, ends the process."""
+    kwargs = {"kind": kind, "trains": False}
+    check(config(dataset="digits", model={"name": "module", "target": "tests.helpers.nets:Hidden", "kwargs": kwargs}))
+
+
 def test_constants_may_be_complex():
     model = {"name": "module", "target": "tests.helpers.nets:Complex", "kwargs": {"train": False}}
     c = config(dataset="digits", model=model)
@@ -232,6 +256,9 @@ INVALID = [
     ("tests.helpers.nets:Complex", {}, "nets:Complex .*complex64"),
     ("tests.helpers.nets:BySize", {}, "nets:BySize, .*size of the batch"),
     ("tests.helpers.nets:ByPlace", {}, "nets:ByPlace, .*place"),
+    ("tests.helpers.nets:Hidden", {"kind": "layers"}, r"nets:Hidden .*\(64, 64\).*nn\.ModuleList"),
+    ("tests.helpers.nets:Hidden", {"kind": "cast layers"}, r"nets:Hidden .*\(64, 64\).*nn\.ModuleList"),
+    ("tests.helpers.nets:Hidden", {"kind": "weights"}, r"nets:Hidden .*\(64,\).*nn\.ParameterList"),
     ("tests.helpers.nets:nothing", {}, "nets:nothing .*parameters"),
     ("tests.helpers.nets:a_number", {}, "nets:a_number .*int"),
     ("tests.helpers.nets:Nett", {}, "tests.helpers.nets .*'Nett'. Did you mean 'Net'"),

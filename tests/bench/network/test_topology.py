@@ -2,18 +2,21 @@
 
 from functools import partial
 
+import networkx as nx
 import numpy as np
 import pytest
 
-from bench.base.errors import UserError
+from bench.base.errors import Refused, UserError
 from bench.base.registry import topologies
 from bench.build.network import mixing_of
 from bench.network.drawing import positions, svg
+from bench.network.graphs import topology
 from bench.network.mixing import build_mixing
 from bench.sweep.preflight import check
 from tests.helpers.cli import typed
 from tests.helpers.configs import config, rows
 from tests.helpers.few import few
+from tests.helpers.trial_plugins import isolate
 
 look = partial(typed, script="bench/topology.py")
 RING = "0 1\n1 2\n2 3\n3 0\n"
@@ -96,6 +99,15 @@ def test_rejects_invalid_networks_before_a_run(case, tmp_path, monkeypatch):
     with pytest.raises(UserError, match=values):
         check(config(**changes))
     assert {path.name for path in tmp_path.iterdir()} == set(files)
+
+
+@pytest.mark.parametrize("nodes", [4, 5])
+@pytest.mark.parametrize(("kind", "remedy"), [(nx.MultiGraph, "nx.Graph"), (nx.MultiDiGraph, "nx.DiGraph")])
+def test_a_sweep_skips_multigraphs_of_plugins(kind, remedy, nodes, monkeypatch):
+    isolate(monkeypatch)
+    topology("several edges")(lambda nodes: kind(nx.cycle_graph(nodes)))
+    with pytest.raises(Refused, match=rf"'several edges' .*{kind.__name__}\..*{remedy}\(graph\)"):
+        check(config(topology="several edges", nodes=nodes))
 
 
 def test_the_command_shows_certificate_and_matrix_and_writes_the_drawing(tmp_path):
