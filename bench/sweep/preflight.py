@@ -18,6 +18,7 @@ from bench.build.build import build_compressor, check_method, problem_parts
 from bench.build.derivatives import check_gradients
 from bench.build.fingerprint import is_plugin
 from bench.build.global_draws import GlobalDraws
+from bench.build.in_place import check_in_place
 from bench.build.material import is_problem, load_again, load_arrays, same_arrays, shards_checksum
 from bench.build.network import method_of, mixing_of, properties_of
 from bench.build.probe import KEYED, near, new_summary, problem_plugins
@@ -63,6 +64,7 @@ def check_data(config: RunConfig) -> None:
     if config.dataset.name in recipes:
         _prepared(config.dataset.name, data_folder(config.data_dir))
     _check_arrays(config)
+    check_in_place(config)  # first: other checks fail too, but their errors name other causes
     parts = problem_parts(config, [config.seed])
     _check_drawn(config)
     if shards_checksum(config) != shards_checksum(config):
