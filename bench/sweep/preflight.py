@@ -18,6 +18,8 @@ from bench.build.build import build_compressor, check_method, problem_parts
 from bench.build.derivatives import check_gradients
 from bench.build.fingerprint import is_plugin
 from bench.build.global_draws import GlobalDraws
+from bench.build.hosted import check_hosted
+from bench.build.in_place import check_in_place
 from bench.build.material import is_problem, load_again, load_arrays, same_arrays, shards_checksum
 from bench.build.network import method_of, mixing_of, properties_of
 from bench.build.probe import KEYED, near, new_summary, problem_plugins
@@ -63,6 +65,7 @@ def check_data(config: RunConfig) -> None:
     if config.dataset.name in recipes:
         _prepared(config.dataset.name, data_folder(config.data_dir))
     _check_arrays(config)
+    check_in_place(config)  # first: other checks fail too, but their errors name other causes
     parts = problem_parts(config, [config.seed])
     _check_drawn(config)
     if shards_checksum(config) != shards_checksum(config):
@@ -72,6 +75,7 @@ def check_data(config: RunConfig) -> None:
         )
     if (plugins := problem_plugins(config)) and not near(new_summary(config), new_summary(config, earlier=1)):
         raise UserError(f"{' or '.join(plugins)} gives other losses or gradients each time. {KEYED}")
+    check_hosted(config)
     check_gradients(config)
     for line in (*parts[0].notes, *parts[2].notes) if parts else ():
         _say_once(line)

@@ -44,9 +44,9 @@ class Bowl(Problem):
 
     def evaluate(self, mean):
         factor = torch.rand(()) if self.where == "evaluate" else 1.0
-        off = hosted_share(self.setting) * (mean.double() - self.center)
-        loss = factor * off.square().sum(-1)
-        return Evaluation(loss, loss, None, off)
+        share, off = hosted_share(self.setting), mean.double() - self.center
+        loss = factor * share * off.square().sum(-1)
+        return Evaluation(loss, loss, None, share * off)
 
 
 class Weighted(CrossEntropy):
