@@ -257,7 +257,7 @@ def test_the_fingerprint_covers_all_imports_of_the_core():
     core = {file.relative_to(ROOT).as_posix() for file in source_files.core()}
     missing = {name for name in imports_of(source_files.core()) - core if not name.startswith(source_files.PLUMBING)}
     by_name = {f"bench/network/{name}.py" for name in ("graphs", "compressors", "compressor", "links", "from_file")}
-    by_name |= {f"bench/models/{name}.py" for name in ("model", "module", "target", "dense")}
+    by_name |= {f"bench/models/{name}.py" for name in ("model", "module", "target", "trainable", "dense")}
     by_name |= {file.relative_to(ROOT).as_posix() for file in fingerprint.ORDER}  # of asynchronous methods
     assert missing - by_name == set()
 
