@@ -113,4 +113,4 @@ def _tensors(value: Any) -> list[Tensor]:
 
 
 def _same(one: Tensor, other: Tensor) -> bool:
-    return one.shape == other.shape and torch.equal(one.nan_to_num(), other.nan_to_num())
+    return one.shape == other.shape and bool(((one == other) | (one.isnan() & other.isnan())).all())

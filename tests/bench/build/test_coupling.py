@@ -10,7 +10,6 @@ from algorithms.dsgd import DSGD
 from bench.base.errors import UserError
 from bench.base.registry import compressors
 from bench.build import rehearsal
-from bench.config.choices import options_of
 from bench.engine.engines import engine_of
 from bench.method import algorithm
 from bench.network.compressor import Compressor
@@ -20,7 +19,6 @@ from bench.problem.regularized import Regularizer, regularizer
 from bench.sweep import preflight
 from bench.training.metrics import metric
 from tests.helpers.configs import Kept, config
-from tests.helpers.trial_plugins import isolate
 
 BY = {"row": {"dim": -1, "keepdim": True}, "all": {}}
 by = "row"
@@ -32,9 +30,8 @@ def norm(x):
 
 
 @pytest.fixture(autouse=True)
-def _plugins(monkeypatch):
+def _plugins(alone):
     """One plug-in of every kind that computes with replicas. All of them call ``norm``."""
-    isolate(monkeypatch)
 
     @algorithm("mine", vectors_per_step=1, cite="nobody")
     class Normalized(DSGD):
@@ -71,10 +68,6 @@ def _plugins(monkeypatch):
 
         def each(self, out, y):
             return F.cross_entropy((out / (1 + norm(out))).mT, y, reduction="none")
-
-    options_of.cache_clear()
-    yield
-    options_of.cache_clear()
 
 
 def length(view):

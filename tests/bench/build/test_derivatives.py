@@ -8,22 +8,14 @@ import torch
 import torch.nn.functional as F
 
 from bench.base.errors import UserError
-from bench.config.choices import options_of
 from bench.problem.arrays import Arrays
 from bench.problem.losses import CrossEntropy, Loss, OfClasses, Squared, loss, spread
 from bench.problem.problem import dataset
 from bench.problem.regularized import Regularizer, Saturating, Square, regularizer
 from bench.sweep import preflight
 from tests.helpers.configs import config
-from tests.helpers.trial_plugins import isolate
 
-
-@pytest.fixture(autouse=True)
-def _alone(monkeypatch):
-    isolate(monkeypatch)
-    options_of.cache_clear()
-    yield
-    options_of.cache_clear()
+pytestmark = pytest.mark.usefixtures("alone")
 
 
 def check(**changes):

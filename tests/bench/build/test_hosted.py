@@ -8,12 +8,10 @@ from bench.base.errors import UserError
 from bench.base.registry import datasets, discover
 from bench.build import hosted
 from bench.build.material import is_problem
-from bench.config.choices import options_of
 from bench.problem.problem import Evaluation, Problem, dataset, vector_layout
 from bench.problem.setting import hosted_share
 from bench.sweep import preflight
 from tests.helpers.configs import config
-from tests.helpers.trial_plugins import isolate
 
 
 class Bowl(Problem):
@@ -92,12 +90,7 @@ class LossesOfMean(Bowl):
         return super().node_losses(x).mean(1, keepdim=True).expand(x.shape[:2])
 
 
-@pytest.fixture(autouse=True)
-def _alone(monkeypatch):
-    isolate(monkeypatch)
-    options_of.cache_clear()
-    yield
-    options_of.cache_clear()
+pytestmark = pytest.mark.usefixtures("alone")
 
 
 WRONG = {

@@ -10,7 +10,6 @@ from torch import nn
 
 from bench.base.errors import UserError
 from bench.base.layout import Layout
-from bench.config.choices import options_of
 from bench.models import Model, model, torch_model
 from bench.problem.arrays import Arrays
 from bench.problem.losses import Loss, Score, loss
@@ -19,7 +18,6 @@ from bench.problem.regularized import Regularizer, regularizer
 from bench.problem.setting import hosted_share
 from bench.sweep import preflight
 from tests.helpers.configs import config
-from tests.helpers.trial_plugins import isolate
 
 where = ""
 
@@ -119,8 +117,7 @@ def numbers():
 
 
 @pytest.fixture(autouse=True)
-def _plugins(monkeypatch):
-    isolate(monkeypatch)
+def _plugins(alone):
     dataset("mine")(Bowl)
     dataset("numbers")(numbers)
     regularizer("mine")(Quarter)
@@ -129,9 +126,6 @@ def _plugins(monkeypatch):
     model("mine")(Affine)
     model("untraced")(Untraced)
     torch_model("net")(Net)
-    options_of.cache_clear()
-    yield
-    options_of.cache_clear()
 
 
 CASES = [

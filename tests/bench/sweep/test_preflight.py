@@ -224,11 +224,16 @@ def test_f_is_measured_on_a_fixed_part_of_every_shard():
 
 def test_a_run_is_not_evaluated_on_the_part_of_another_seed(monkeypatch):
     c = config(dataset="digits", model="mlp", partition="dirichlet", eval_samples=10)
-    problem = build_problem(c, Setting(6, range(6), (0, 1, 1), 2, torch.float64, CPU))
+    problem = build_problem(c, Setting(6, range(6), (0, 1, 0), 2, torch.float64, CPU))
+    point = problem.start()[:, 0] * torch.tensor([[1.0], [2.0], [3.0]])
+    together = problem.evaluate(point)
+    for r, seed in enumerate((0, 1, 0)):
+        single = build_problem(c, Setting(6, range(6), (seed,), 2, torch.float64, CPU)).evaluate(point[r : r + 1])
+        assert torch.allclose(together.flat()[r], single.flat()[0], rtol=1e-12, atol=1e-14)
     seen, linearize = [], problem._model.linearize
     counted = lambda x, inputs: (seen.append(len(x) * inputs.shape[1]), linearize(x, inputs))[1]  # noqa: E731
     monkeypatch.setattr(problem._model, "linearize", counted)
-    problem.evaluate(problem.start()[:, 0])
+    problem.evaluate(point)
     assert sum(seen) == 3 * sum(min(10, len(shard)) for shard in problem._shards[0])
 
 
