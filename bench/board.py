@@ -1,7 +1,7 @@
 """Run the board, which compares the costs of all methods on fixed problems.
 
 run PHASE computes the runs of a phase that are not done: gate, pilot, dev,
-tune, hidden, report, side or sealed. status shows what is done. score makes the
+tune, hidden, report or sealed. status shows what is done. score makes the
 tables from the results. check tests a submission in board/submissions/NAME.
 board/v1/rules.md has the rules.
 

@@ -41,6 +41,6 @@ def side_protocol(protocol: Protocol, name: str) -> Protocol:
     """Return the protocol of a side table: the workload that it is based on with other settings, and its entrants."""
     said = protocol.side[name]
     base = protocol.workloads[said["base"]]
-    changed = replace(base, name=name, settings={**base.settings, **(said.get("set") or {})}, phase="side")
+    changed = replace(base, name=name, settings={**base.settings, **(said.get("set") or {})})
     entrants = entrants_of(said["entrants"], protocol.grids, bound=False)
     return replace(protocol, workloads={name: changed}, dev={}, entrants=entrants, side={})

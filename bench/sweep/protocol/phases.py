@@ -17,10 +17,9 @@ PHASES = {
     "gate": "is the graph felt? tuned D-SGD on the graph and on the average of all nodes",
     "pilot": "how long does a run take?",
     "dev": "the grid on the development problems",
-    "tune": "the grid on the workloads, with the tuning seeds",
+    "tune": "the grid on the workloads and the side tables, with the tuning seeds",
     "hidden": "the numbers of the papers times 3 and 1/3, at the tuned settings, with a tuning seed",
-    "report": "the chosen settings, with the report seeds",
-    "side": "the grid and the chosen settings of the side tables",
+    "report": "the chosen settings on the workloads and the side tables, with the report seeds",
     "sealed": "untuned settings on the two problems drawn from the hash of the version",
 }
 OVERHEAD = 1.2
@@ -86,7 +85,10 @@ def _dev(board: Board, chosen: Sequence[Chosen]) -> Iterator[Cell]:
 
 
 def _tune(board: Board, chosen: Sequence[Chosen]) -> Iterator[Cell]:
-    return _grids(board, "tune", board.workloads.values(), board.everyone.values(), "tune", chosen)
+    yield from _grids(board, "tune", board.workloads.values(), board.everyone.values(), "tune", chosen)
+    for side in board.side.values():
+        here = _of(side.workload, chosen)
+        yield from _grids(board, "tune", [side.workload], side.entrants.values(), "tune", here)
 
 
 def _hidden(board: Board, chosen: Sequence[Chosen]) -> Iterator[Cell]:
@@ -105,15 +107,10 @@ def _report(board: Board, chosen: Sequence[Chosen]) -> Iterator[Cell]:
     for workload in board.workloads.values():
         for entrant in (one for one in board.everyone.values() if board.takes_part(one, workload)):
             yield Cell("report", workload, entrant, _settled(board, workload, entrant, chosen))
-
-
-def _side(board: Board, chosen: Sequence[Chosen]) -> Iterator[Cell]:
     for side in board.side.values():
-        here = [row for row in chosen if row.workload == side.workload.name]
+        here = _of(side.workload, chosen)
         for entrant in side.entrants.values():
-            (grid,) = _grids(board, "side", [side.workload], [entrant], "tune", here)
-            settled = _settled(board, side.workload, entrant, here) if here else []
-            yield grid._replace(blocks=[*grid.blocks, *settled])
+            yield Cell("report", side.workload, entrant, _settled(board, side.workload, entrant, here))
 
 
 def _sealed(board: Board, chosen: Sequence[Chosen]) -> Iterator[Cell]:
@@ -129,9 +126,13 @@ MAKERS = {
     "tune": _tune,
     "hidden": _hidden,
     "report": _report,
-    "side": _side,
     "sealed": _sealed,
 }
+
+
+def _of(workload: Workload, chosen: Sequence[Chosen]) -> list[Chosen]:
+    """Return the settings that were chosen on one workload."""
+    return [row for row in chosen if row.workload == workload.name]
 
 
 def _grids(

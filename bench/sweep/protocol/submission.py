@@ -50,7 +50,7 @@ class Submission:
 
     def board(self) -> Board:
         """Return the protocol with this entrant alone."""
-        return replace(read(self.rules, self.size), entrants={self.name: self.entrant}, bounds={})
+        return replace(read(self.rules, self.size), entrants={self.name: self.entrant}, bounds={}, side={})
 
     def chosen(self) -> list[Chosen]:
         return read_chosen(self.folder / "chosen.csv")

@@ -34,7 +34,7 @@ def test_the_labels_are_those_of_composed_runs():
     """D-SGD on all workloads and side tables, and methods with other steps, types, networks or compressors."""
     board, protocol = read(), read_protocol(BOARD)
     known = {**protocol.workloads, **protocol.dev}
-    found = [cell for phase in ("dev", "tune", "side") for cell in cells(board, phase)]
+    found = [cell for phase in ("dev", "tune") for cell in cells(board, phase)]
     found = [
         c for c in found if c.entrant.name == "dsgd" or (c.entrant.name in METHODS and c.workload.name not in known)
     ]
