@@ -9,6 +9,8 @@ from typing import Any
 OPTION = re.compile(r"algo\.\w+")
 SET = "topology.lazy"
 """The only setting of a submission beside the options of its method."""
+NAME = "algo.name"
+"""No option: the file of the options states the method."""
 FORBIDDEN = ("name", "reference")
 """Keys of entrants that a submission lacks: its name is that of its folder, and it sets no targets."""
 GRIDS = ("follow", "length")
@@ -33,6 +35,8 @@ def wrong_entrant(name: str, values: Any, known: Collection[str]) -> str | None:
     for key, part in (("set", options), ("native", native)):
         if part is not None and not isinstance(part, Mapping):
             return f"{key} of entrant must be a mapping such as {{algo.beta: 0.9}}, got {part!r}."
+        if NAME in (part or {}):
+            return f"{key} of entrant must not have {NAME}, got {part[NAME]!r}. State the method as method of entrant."
     for key in options or {}:
         if key != SET and not OPTION.fullmatch(str(key)):
             return f"set of entrant may have options of the method, such as algo.beta, and {SET}; got '{key}'."

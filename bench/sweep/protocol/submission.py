@@ -91,7 +91,7 @@ def read_submission(name: str, rules: Path) -> Submission:
     made = entrant(name, values["entrant"])
     if not (options := folder / "conf" / "algo" / f"{made.method}.yaml").is_file():
         raise UserError(f"{options} is missing. It has the options of the method '{made.method}' with their defaults.")
-    _check_conf(folder / "conf", options)
+    _check_conf(folder / "conf", options, made.method)
     register(module)
     if made.method not in algorithms or not _is(algorithms.file(made.method), module):
         raise UserError(f"{module} does not register the method '{made.method}', which {file} names.")
@@ -113,8 +113,8 @@ def _check_keys(file: Path, values: Any) -> None:
         raise UserError(f"{file} lacks '{lacking[0]}': {KEYS[lacking[0]]}.")
 
 
-def _check_conf(conf: Path, options: Path) -> None:
-    """Refuse files that change other settings than the options of the method: the board fixes the problem."""
+def _check_conf(conf: Path, options: Path, method: str) -> None:
+    """Refuse files that run another method or change other settings than its options: the board fixes the problem."""
     if strange := sorted(file for file in conf.rglob("*") if file.is_file() and file != options):
         raise UserError(f"{strange[0]} is no file of a submission. Remove it: only {options} is used.")
     values = yaml_of(options)
@@ -122,12 +122,21 @@ def _check_conf(conf: Path, options: Path) -> None:
         raise UserError(f"{options} must be a mapping with the options of the method.")
     lines = options.read_text("utf-8").splitlines()
     if "defaults" not in values and not any(PACKAGE in line for line in lines):
+        _check_name(options, values, "name", method)
         return
     if lines[0] != f"# {PACKAGE} _global_" or {*values} != {"defaults", "algo"} or values["defaults"] != EVENTS:
         raise UserError(
             f"{options} may set the options of the method only. That of an asynchronous method must be like "
             "conf/algo/swift.yaml: its package, the defaults events and lan, and the options under 'algo'."
         )
+    _check_name(options, values["algo"], "algo.name", method)
+
+
+def _check_name(options: Path, values: Any, key: str, method: str) -> None:
+    """Refuse the name of another method: its runs would be those of the submission."""
+    name = values.get("name") if isinstance(values, Mapping) else None
+    if name != method:
+        raise UserError(f"{options}: {key} must be the method of submission.yaml, '{method}', got {name!r}.")
 
 
 def register(module: Path) -> None:

@@ -47,6 +47,7 @@ class Mine(Algorithm):
         (x,) = mix(s.x - self.eta[t] * grad(s.x, t))
         return State(x)
 '''
+ASYNCHRONOUS = "# @package _global_\ndefaults: [{override /engine: events}, {override /network: lan}]\n"
 ENTRANT = {"method": "mine", "stepsize": "eta", "grid": "follow"}
 
 
@@ -158,6 +159,8 @@ def test_a_wrong_key_is_named(written, small, key, value):
         ({"set": {"algo.eta=1 topology": "complete"}}, "complete|topology"),
         ({"set": [1, 2]}, r"\[1, 2\]"),
         ({"native": {"nodes": 2}}, "nodes"),
+        ({"set": {"algo.name": "dsgt"}}, "algo.name.*'dsgt'"),
+        ({"native": {"algo.name": "dsgt"}}, "algo.name.*'dsgt'"),
         ({"reference": True}, "reference"),
         ({"schedules": 3}, "3"),
         ({"schedules": ["fixed", "diminishing"]}, "diminishing"),
@@ -192,6 +195,22 @@ def test_a_submission_may_set_options_of_its_method_and_a_lazy_matrix():
 def test_options_that_change_the_problem_are_refused(written, small, text):
     (written / "conf" / "algo" / "mine.yaml").write_text(text, encoding="utf-8")
     with pytest.raises(UserError, match=r"mine\.yaml"):
+        read_submission("twin", small)
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("name: dsgd\nschedule: diminishing\neta: 0.01\n", "'dsgd'"),
+        ("schedule: diminishing\neta: 0.01\n", "None"),
+        (f"{ASYNCHRONOUS}algo: {{name: swift, schedule: diminishing, eta: 0.01}}\n", "'swift'"),
+        (f"{ASYNCHRONOUS}algo: 3\n", "None"),
+    ],
+)
+def test_options_that_run_another_method_are_refused(written, small, text, shown):
+    """As those of a copied file whose name was not changed."""
+    (written / "conf" / "algo" / "mine.yaml").write_text(text, encoding="utf-8")
+    with pytest.raises(UserError, match=f"'mine'.*{shown}"):
         read_submission("twin", small)
 
 
