@@ -11,6 +11,7 @@ SET = "topology.lazy"
 """The only setting of a submission beside the options of its method."""
 NAME = "algo.name"
 """No option: the file of the options states the method."""
+SCHEDULE = "algo.schedule"
 FORBIDDEN = ("name", "reference")
 """Keys of entrants that a submission lacks: its name is that of its folder, and it sets no targets."""
 GRIDS = ("follow", "length")
@@ -37,9 +38,13 @@ def wrong_entrant(name: str, values: Any, known: Collection[str]) -> str | None:
             return f"{key} of entrant must be a mapping such as {{algo.beta: 0.9}}, got {part!r}."
         if NAME in (part or {}):
             return f"{key} of entrant must not have {NAME}, got {part[NAME]!r}. State the method as method of entrant."
+        if several := [option for option, value in (part or {}).items() if isinstance(value, list)]:
+            return f"{key} of entrant must have one value of {several[0]}, got {part[several[0]]!r}. Keep one of them."
     for key in options or {}:
         if key != SET and not OPTION.fullmatch(str(key)):
             return f"set of entrant may have options of the method, such as algo.beta, and {SET}; got '{key}'."
+        if key in (SCHEDULE, f"algo.{values.get('stepsize')}"):
+            return f"set of entrant must not have {key}, which the grid sets. Remove it."
     for key in native or {}:
         if not OPTION.fullmatch(str(key)):
             return f"native of entrant may have options of the method only, such as algo.beta; got '{key}'."

@@ -160,6 +160,10 @@ def test_a_wrong_key_is_named(written, small, key, value):
         ({"set": [1, 2]}, r"\[1, 2\]"),
         ({"native": {"nodes": 2}}, "nodes"),
         ({"set": {"algo.name": "dsgt"}}, "algo.name.*'dsgt'"),
+        ({"set": {"algo.schedule": "fixed"}}, "algo.schedule"),
+        ({"set": {"algo.eta": 1}}, "algo.eta"),
+        ({"set": {"topology.lazy": [True, False]}}, r"topology.lazy.*\[True, False\]"),
+        ({"native": {"algo.eta": [0.1, 0.2]}}, r"algo.eta.*\[0.1, 0.2\]"),
         ({"native": {"algo.name": "dsgt"}}, "algo.name.*'dsgt'"),
         ({"reference": True}, "reference"),
         ({"schedules": 3}, "3"),
@@ -179,7 +183,11 @@ def test_an_entrant_that_changes_the_problem_or_the_board_is_refused(written, sm
 
 
 def test_a_submission_may_set_options_of_its_method_and_a_lazy_matrix():
-    allowed = {"set": {"algo.eta": 0.1, "topology.lazy": True}, "native": {"algo.eta": 1}, "schedules": ["fixed"]}
+    allowed = {
+        "set": {"algo.beta": 0.1, "topology.lazy": True},
+        "native": {"algo.eta": 1, "algo.schedule": "fixed"},
+        "schedules": ["fixed"],
+    }
     assert wrong_entrant("twin", {**ENTRANT, **allowed}, ["dsgd"]) is None
     assert wrong_entrant("twin", {"stepsize": None}, ["dsgd"]) is None
 
