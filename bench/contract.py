@@ -28,10 +28,11 @@ if __name__ == "__main__":
 
 from bench.base.authors import blamed
 from bench.base.errors import UserError
+from bench.base.options import coerce
 from bench.base.registry import algorithms, compressors, no_such, say_broken_plugins
-from bench.config.choices import REGISTRIES
+from bench.config.choices import REGISTRIES, options_of
 from bench.config.compose import options_typed
-from bench.config.run_config import choice
+from bench.config.run_config import meant
 from bench.contracts import compressors as of_compressors
 from bench.contracts import methods as of_methods
 from bench.contracts.fixtures import Malformed, with_options
@@ -105,7 +106,7 @@ def _chosen(group: str, names: Sequence[str], settings: Sequence[str]) -> Iterat
     for name in chosen:
         cls = REGISTRIES[group][name]
         if typed:
-            known = choice(group, {"name": name, **typed}).options
+            known = coerce(options_of(group, name), typed, f"{group}.", f"{group}={name}", meant)
             cls = with_options(cls, {option: known[option] for option in typed})
         yield " ".join([name, *words]), cls
 

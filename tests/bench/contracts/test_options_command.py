@@ -46,6 +46,8 @@ def test_several_options_of_several_methods_on_both_sides_of_the_names(capsys):
     [
         ("dnasa algo.normalyze=tensor", "'algo.normalyze'. Did you mean 'normalize'?"),
         ("dsgd dnasa algo.eta=1", "'algo.eta'. Known: alpha, average"),
+        ("dsgd algo.name=dsgt", "'algo.name'"),
+        ("top_k compressor.name=qsgd", "'compressor.name'"),
         ("dnasa algo.normalize=rows", "'rows'"),
         ("dsgd algo.eta=-1", "got -1"),
         ("dsgd algo.eta=0.1,0.2", "algo.eta=0.1,0.2"),
