@@ -36,7 +36,7 @@ from bench.base.errors import UserError
 from bench.base.home import ROOT
 from bench.base.registry import say_broken_plugins
 from bench.config.compose import compose_one
-from bench.sweep.protocol.chosen import Chosen, read_chosen
+from bench.sweep.protocol.chosen import Chosen, chosen_of_submission, read_chosen
 from bench.sweep.protocol.phases import PHASES, Cell, cells, of_workloads
 from bench.sweep.protocol.pieces import (
     archived_runs,
@@ -94,7 +94,9 @@ def settings_chosen(given: argparse.Namespace, board: Board, needed: bool) -> li
     """Return the rows of chosen.csv; none if it does not exist and is not needed."""
     if given.submission:
         file = folder_of(given.submission, given.board) / "chosen.csv"
-        return read_chosen(file) if needed or file.is_file() else []
+        if needed:
+            return chosen_of_submission(file, board)
+        return read_chosen(file) if file.is_file() else []
     home = Path(typed(given.words, "results", "results")) if given.size == "quick" else board.folder
     file = Path(given.chosen) if given.chosen else home / "chosen.csv"
     inside = given.size == "quick" and not given.chosen

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import shlex
 from collections.abc import Iterable
 from itertools import product
 
@@ -29,10 +30,12 @@ def longest(protocol: Protocol, entrant: Entrant) -> set[float]:
     return {*entrant.grid, *(float(f"{3 if k % 2 else 1}e{k // 2}") for k in range(low - more, high + more + 1))}
 
 
-def check_complete(workloads: Iterable[Workload], table: pd.DataFrame, entrants: Iterable[Entrant]) -> None:
+def check_complete(
+    workloads: Iterable[Workload], table: pd.DataFrame, entrants: Iterable[Entrant], submission: str | None = None
+) -> None:
     """Refuse a grid with missing runs; values that an entrant tried on one workload are due on the others too.
 
-    An entrant without any run on a workload takes no part in it.
+    An entrant without any run on a workload takes no part in it. A submission takes part in all but the finals.
 
     Raises:
         NoData: A run is missing. The message names it and the command that computes it.
@@ -50,11 +53,13 @@ def check_complete(workloads: Iterable[Workload], table: pd.DataFrame, entrants:
                 for setting, seed in zip(here["values"], here["seed"], strict=True)
             }
             due = product(tried, entrant.schedules or workload.schedules, workload.tune)
-            if there and (lacking := [one for one in due if one not in there]):
+            needed = there or (entrant.name == submission and not workload.finals)
+            if needed and (lacking := [one for one in due if one not in there]):
                 value, schedule, seed = lacking[0]
                 setting = f"{entrant.option}={value:g} schedule={schedule}" if entrant.option else schedule
                 example = f"{entrant.name}, such as {setting} with seed {seed}"
+                more = f" --submission {shlex.quote(submission)}" if submission and entrant.name == submission else ""
                 raise NoData(
                     f"{workload.name} lacks {many(len(lacking), 'tuning run')} of {example}; "
-                    f"type python bench/board.py run {workload.phase} --workload {workload.name}"
+                    f"type python bench/board.py run {workload.phase} --workload {workload.name}{more}"
                 )

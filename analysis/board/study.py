@@ -109,7 +109,8 @@ class Study:
     def choice(self) -> pd.DataFrame:
         """The chosen settings of all rulesets and side tables; the grids must be complete."""
         known = [*self.protocol.workloads.values(), *self.protocol.dev.values()]
-        check_complete(known, self.table, self.protocol.entrants.values())
+        mine = self.submission.name if self.submission else None
+        check_complete(known, self.table, self.protocol.entrants.values(), mine)
         rows = choose_tuned(self.graded)
         if set(self.protocol.dev) & set(self.table["workload"]):
             found = graded(self.protocol, self.protocol.dev.values(), self.table, self.curves, self.targets)
@@ -117,7 +118,7 @@ class Study:
         for side in self._side_tables.values():
             rows += side.choice()
         rows += native(self.protocol)
-        return as_table([row for row in rows if self.submission is None or row["method"] == self.submission.name])
+        return as_table([row for row in rows if mine in (None, row["method"])])
 
     @cached_property
     def _side_tables(self) -> dict[str, SideTable]:

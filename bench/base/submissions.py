@@ -36,10 +36,11 @@ def wrong_entrant(name: str, values: Any, known: Collection[str]) -> str | None:
     for key, part in (("set", options), ("native", native)):
         if part is not None and not isinstance(part, Mapping):
             return f"{key} of entrant must be a mapping such as {{algo.beta: 0.9}}, got {part!r}."
-        if NAME in (part or {}):
-            return f"{key} of entrant must not have {NAME}, got {part[NAME]!r}. State the method as method of entrant."
-        if several := [option for option, value in (part or {}).items() if isinstance(value, list)]:
-            return f"{key} of entrant must have one value of {several[0]}, got {part[several[0]]!r}. Keep one of them."
+        for option, value in (part or {}).items():
+            if option == NAME:
+                return f"{key} of entrant must not have {NAME}, got {value!r}. State the method as method of entrant."
+            if isinstance(value, list):
+                return f"{key} of entrant must have one value of {option}, got {value!r}. Keep one of them."
     for key in options or {}:
         if key != SET and not OPTION.fullmatch(str(key)):
             return f"set of entrant may have options of the method, such as algo.beta, and {SET}; got '{key}'."

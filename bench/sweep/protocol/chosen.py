@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import math
+import shlex
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
@@ -19,7 +20,8 @@ from bench.sweep.protocol.read import Board, Entrant
 COLUMNS = ("ruleset", "workload", "method")
 """Columns that are no options."""
 TUNED = "tuned"
-RULESETS = (TUNED, "dev", "native")
+DEV = "dev"
+RULESETS = (TUNED, DEV, "native")
 ALL = "all"
 """In the column workload: every workload."""
 
@@ -62,6 +64,22 @@ def read_chosen(file: Path, inside: bool = False) -> list[Chosen]:
     if twice := [key for key in keys if keys.count(key) > 1]:
         raise UserError(f"{file} has several rows of {' '.join(twice[0])}. Keep one of them.")
     return out
+
+
+def chosen_of_submission(file: Path, board: Board) -> list[Chosen]:
+    """Return the rows of the chosen.csv of a submission, which is the only entrant; UserError if a row is missing."""
+    (name,) = board.entrants
+    again = f"python analysis/make_board.py choose --submission {shlex.quote(name)} --results RESULTS"
+    if not file.is_file():
+        raise UserError(f"There is no {file}. Run the phases dev and tune, and type {again}.")
+    rows = read_chosen(file)
+    if others := [row.entrant for row in rows if row.entrant != name]:
+        raise UserError(f"{file} has a row of '{others[0]}', but may have rows of '{name}' only. Type {again}.")
+    due = [(TUNED, one.name) for one in board.workloads.values() if not one.finals]
+    if lacking := [key for key in (*due, (DEV, ALL)) if key not in [row[:2] for row in rows]]:
+        what = " ".join(lacking[0])
+        raise UserError(f"{file} has no row of '{what}'. Run the phases dev and tune, and type {again}.")
+    return rows
 
 
 def _value(file: Path, name: str, text: str) -> Any:

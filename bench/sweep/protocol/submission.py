@@ -13,7 +13,7 @@ from typing import Any
 from bench.base.errors import UserError, closest
 from bench.base.registry import MODULES, algorithms, broken_plugins, discover
 from bench.base.submissions import wrong_entrant
-from bench.sweep.protocol.chosen import Chosen, read_chosen
+from bench.sweep.protocol.chosen import Chosen, chosen_of_submission
 from bench.sweep.protocol.phases import Cell, cells
 from bench.sweep.protocol.read import SIZES, Board, Entrant, entrant, read, yaml_of
 
@@ -53,7 +53,7 @@ class Submission:
         return replace(read(self.rules, self.size), entrants={self.name: self.entrant}, bounds={}, side={})
 
     def chosen(self) -> list[Chosen]:
-        return read_chosen(self.folder / "chosen.csv")
+        return chosen_of_submission(self.folder / "chosen.csv", self.board())
 
     def cells(self) -> list[Cell]:
         """Return all cells that it must have run."""

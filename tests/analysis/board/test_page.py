@@ -140,6 +140,23 @@ def test_a_submission_is_one_more_entrant(study, tmp_path):
         _ = Study(study.results, tmp_path, tmp_path, "full", tmp_path / "none").protocol
 
 
+@pytest.mark.parametrize(
+    ("kept", "lacks"),
+    [((), "D1 lacks .*run tune"), (("D1", "T2"), "T1 lacks .*run tune"), (("D1", "T1", "T2"), "V1 lacks .*run dev")],
+)
+def test_the_choice_of_a_submission_needs_its_runs(study, tmp_path, kept, lacks):
+    """The entrants of the board may lack a workload, but a submission takes part in all of them."""
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    (folder / "submission.yaml").write_text(yaml.safe_dump({"entrant": {"method": "dsgdm", "stepsize": "eta"}}))
+    own = [results(*grid("dsgdm", {0.1: 0.4, 1.0: 1.4}, kept))] if kept else []
+    parts = [study.results, *own]
+    tables = {name: pd.concat([getattr(one, name) for one in parts], ignore_index=True) for name in ("runs", "rows")}
+    found = replace(study.results, **tables, facts={k: v for one in parts for k, v in one.facts.items()})
+    with pytest.raises(NoData, match=f"{lacks} .*--submission mine"):
+        Study(found, tmp_path, tmp_path, "full", folder).files("choose")
+
+
 @pytest.mark.parametrize(("name", "more"), [("dsgd", {}), ("mine", {"set": {"topology": "complete"}})])
 def test_a_submission_replaces_neither_an_entrant_nor_the_problem(study, tmp_path, name, more):
     folder = tmp_path / name

@@ -48,6 +48,8 @@ class Mine(Algorithm):
         return State(x)
 '''
 ASYNCHRONOUS = "# @package _global_\ndefaults: [{override /engine: events}, {override /network: lan}]\n"
+HEADER = "ruleset,workload,method,algo.schedule,algo.eta\n"
+CHOSEN = "tuned,A,twin,fixed,0.1\n", "tuned,B,twin,fixed,0.1\n", "dev,all,twin,fixed,0.3\n"
 ENTRANT = {"method": "mine", "stepsize": "eta", "grid": "follow"}
 
 
@@ -64,8 +66,7 @@ def written(small):
     )
     said = {"version": read(small).version(), "authors": "A", "paper": "none", "file": "mine.py", "entrant": ENTRANT}
     (folder / "submission.yaml").write_text(yaml.safe_dump(said), encoding="utf-8")
-    chosen = "ruleset,workload,method,algo.schedule,algo.eta\ntuned,A,twin,fixed,0.1\ndev,all,twin,fixed,0.3\n"
-    (folder / "chosen.csv").write_text(chosen, encoding="utf-8")
+    (folder / "chosen.csv").write_text(HEADER + "".join(CHOSEN), encoding="utf-8")
     return folder
 
 
@@ -283,6 +284,33 @@ def test_the_example_is_accepted():
     done = python("bench/board.py", "check", "example", "--salt", "9")
     assert done.returncode == 0, done.stderr
     assert "report D1" in done.stdout.splitlines()[-1]
+
+
+@pytest.mark.parametrize(
+    ("rows", "shown"),
+    [
+        (None, r"chosen\.csv"),
+        ((), "'tuned A'"),
+        ((CHOSEN[0], CHOSEN[2]), "'tuned B'"),
+        (CHOSEN[:2], "'dev all'"),
+        ((*CHOSEN, "tuned,A,dsgd,fixed,0.1\n"), "'dsgd'"),
+    ],
+)
+def test_a_choice_without_all_its_rows_is_refused(written, small, rows, shown, monkeypatch, capsys):
+    """By the report phase too, which would have no or too few runs."""
+    twin = Submission("twin", written, "", entrant("twin", {**ENTRANT, "method": "dsgd"}), small)
+    assert {cell.phase for cell in twin.cells()} == {"dev", "tune", "report"}
+    file = written / "chosen.csv"
+    if rows is None:
+        file.unlink()
+    else:
+        file.write_text(HEADER + "".join(rows), encoding="utf-8")
+    with pytest.raises(UserError, match=f"{shown}.*--submission twin"):
+        twin.cells()
+    monkeypatch.setattr(board_command, "read_submission", lambda *_: twin)
+    words = ["--submission", "twin", "--board", str(small)]
+    assert board_command.main(["run", "report", *words]) == 2
+    assert re.search(shown, capsys.readouterr().err)
 
 
 def test_damaged_and_stale_runs_are_not_packed(small, tmp_path, monkeypatch):
