@@ -25,7 +25,7 @@ Label = Callable[[str], str]
 def standings_markdown(protocol: Protocol, standings: pd.DataFrame, label: Label, warnings: Iterable[str] = ()) -> str:
     """Return all standings: first the price of not tuning, then a table per ruleset and price."""
     lines = [
-        f"# The board, version {protocol.version}",
+        f"# The board, version {in_markdown(protocol.version)}",
         "",
         f"Hash of rules, protocol and targets: `{protocol.hash}`",
         "",
@@ -38,7 +38,12 @@ def standings_markdown(protocol: Protocol, standings: pd.DataFrame, label: Label
         *as_lines(["method", *RULES, "price of not tuning"], _untuned(standings, label)),
     ]
     for (ruleset, price), mine in standings.groupby(["ruleset", "price"], sort=False):
-        lines += ["", f"## {str(ruleset).capitalize()} ({RULES[str(ruleset)]}); {price}", "", *_standing(mine, label)]
+        lines += [
+            "",
+            _heading(f"{str(ruleset).capitalize()} ({RULES[str(ruleset)]}); {price}"),
+            "",
+            *_standing(mine, label),
+        ]
     lines += ["", *(f"{mark} {note}.  " for mark, note in MARKS.items())]
     return "\n".join(lines) + "\n"
 
@@ -47,7 +52,7 @@ def side_markdown(name: str, table: pd.DataFrame, label: Label) -> str:
     """Return the standings of a side table or of the sealed workloads."""
     lines = []
     for (ruleset, price), mine in table.groupby(["ruleset", "price"], sort=False):
-        lines += ["", f"## Side table: {name}; {ruleset}; {price}", "", *_standing(mine, label)]
+        lines += ["", _heading(f"Side table: {name}; {ruleset}; {price}"), "", *_standing(mine, label)]
     return "\n".join(lines) + "\n"
 
 
@@ -63,12 +68,17 @@ def hidden_markdown(workloads: Sequence[str], table: pd.DataFrame, label: Label)
         "## Hidden numbers",
         "",
         "Each number of a method besides its stepsize is three times as large, and a third. The table has the largest "
-        f"changes of the tuned score in gradients on {' and '.join(workloads)}, with a tuning seed. A change of −1 "
-        "means twice the cost.",
+        f"changes of the tuned score in gradients on {in_markdown(' and '.join(workloads))}, with a tuning seed. A change "
+        "of −1 means twice the cost.",
         "",
         *as_lines(head, rows),
     ]
     return "\n".join(lines) + "\n"
+
+
+def _heading(text: str) -> str:
+    """Return a heading; names of prices and side tables may be any text."""
+    return f"## {in_markdown(text)}"
 
 
 def price_of_not_tuning(standings: pd.DataFrame, price: str) -> pd.DataFrame:

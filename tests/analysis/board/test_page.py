@@ -9,6 +9,7 @@ import pytest
 import yaml
 
 from analysis import make_board
+from analysis.board.markdown import hidden_markdown, side_markdown, standings_markdown
 from analysis.board.page import page
 from analysis.board.study import Study
 from analysis.results.errors import NoData
@@ -216,6 +217,16 @@ def test_labels_are_escaped(study):
     assert "a\\|b &lt;img" in text
     assert "<img" not in text
     assert "\x1b" not in text
+
+
+def test_names_in_headings_are_escaped(study):
+    """Those of the version, of a price and of a side table, which board.yaml has."""
+    odd = "a\n# <img onerror=x>"
+    table = study.standings[study.standings["price"] == "gradients"].assign(price=odd)
+    text = standings_markdown(replace(study.protocol, version=odd), table, study.label)
+    text += side_markdown(odd, table, study.label) + hidden_markdown([odd], study.hidden, study.label)
+    assert text.count("a # &lt;img onerror=x>") == 1 + 3 + 2 * 3 + 1  # three rulesets
+    assert "<img" not in text
 
 
 def test_tables_have_no_formulas(study):
