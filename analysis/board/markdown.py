@@ -68,8 +68,8 @@ def hidden_markdown(workloads: Sequence[str], table: pd.DataFrame, label: Label)
         "## Hidden numbers",
         "",
         "Each number of a method besides its stepsize is three times as large, and a third. The table has the largest "
-        f"changes of the tuned score in gradients on {in_markdown(' and '.join(workloads))}, with a tuning seed. A change "
-        "of −1 means twice the cost.",
+        f"changes of the tuned score in gradients on {in_markdown(' and '.join(workloads))}, with a tuning seed. A "
+        "change of −1 means twice the cost.",
         "",
         *as_lines(head, rows),
     ]
