@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import signal
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import FrameType
 
 SIGNALS = (signal.SIGTERM, signal.SIGUSR1, signal.SIGUSR2)
@@ -25,6 +27,25 @@ def listen() -> None:
     """Install handlers that record the signals; see ``requested``."""
     for number in SIGNALS:
         signal.signal(number, _record)
+
+
+@contextmanager
+def listening() -> Iterator[None]:
+    """Record the signals for a while; then restore the handlers, forget the first recorded signal, and send it again.
+
+    The next sweep of this process must not see it: a handler of the user may let the process live.
+    """
+    before = {number: signal.getsignal(number) for number in SIGNALS}
+    try:
+        listen()
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        received = requested()
+        _received.clear()
+        if received:
+            signal.raise_signal(received)
 
 
 def ignore() -> None:
