@@ -5,6 +5,7 @@ A preempted run finishes its step and writes a checkpoint. The same command resu
 
 from __future__ import annotations
 
+import ctypes
 import signal
 import time
 from collections.abc import Iterator
@@ -35,17 +36,28 @@ def listening() -> Iterator[None]:
 
     The next sweep of this process must not see it: a handler of the user may let the process live.
     """
-    before = {number: signal.getsignal(number) for number in SIGNALS}
+    before = {number: (signal.getsignal(number), _action(number)) for number in SIGNALS}
     try:
         listen()
         yield
     finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+        for number, (handler, action) in before.items():
+            signal.signal(number, signal.SIG_DFL if handler is None else handler)  # None: C code has set it
+            _libc.sigaction(number, action, None)
         received = requested()
         _received.clear()
         if received:
             signal.raise_signal(received)
+
+
+_libc = ctypes.CDLL(None)
+
+
+def _action(number: int) -> ctypes.Array[ctypes.c_char]:
+    """Return the handler of a signal as the system knows it; Python does not know those of C code (faulthandler)."""
+    action = ctypes.create_string_buffer(1024)  # more than struct sigaction has on any system
+    _libc.sigaction(number, None, action)
+    return action
 
 
 def ignore() -> None:

@@ -1,6 +1,8 @@
 """Signals of a queue during hearsay.sweep."""
 
 import signal
+import subprocess
+import sys
 import threading
 import time
 
@@ -8,6 +10,7 @@ import pytest
 
 from bench.base import preemption
 from hearsay.sweeps import preemptible
+from tests.helpers.cli import ROOT
 
 
 @pytest.fixture
@@ -69,3 +72,28 @@ def test_a_signal_takes_effect_after_the_checkpoints_of_sweeps_in_other_threads(
         preempted()
     thread.join()
     assert (effects, received) == ([[]], [signal.SIGUSR1])
+
+
+@pytest.mark.parametrize("before", ["", "signal.signal(signal.SIGUSR1, print)"])
+def test_a_handler_that_python_does_not_know_is_restored(before):
+    script = f"""
+import faulthandler, signal
+{before}
+faulthandler.register(signal.SIGUSR1)
+from bench.base import preemption
+with preemption.listening():
+    pass
+signal.raise_signal(signal.SIGUSR1)
+"""
+    end = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, timeout=60)
+    assert (end.returncode, end.stdout) == (0, "")
+    assert "<module>" in end.stderr
+
+
+def test_a_handler_of_an_embedding_program_is_accepted(monkeypatch):
+    """Python returns None for it."""
+    known = signal.getsignal
+    monkeypatch.setattr(signal, "getsignal", lambda number: None if number == signal.SIGUSR2 else known(number))
+    with preemptible():
+        pass
+    assert known(signal.SIGUSR2) == signal.SIG_DFL
