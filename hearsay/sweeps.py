@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import signal
 import sys
 import threading
+import time
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -27,6 +27,8 @@ NOTEBOOK = 100
 """Columns of the table below a cell."""
 _composing = threading.RLock()
 """Held by the thread that composes configurations, since Hydra and the plug-ins are global."""
+_sweeping: set[int] = set()
+"""The threads that compute a sweep."""
 
 
 def sweep(settings: Mapping[str, Any] | None = None, /, *, quiet: bool = False, **more: Any) -> pd.DataFrame:
@@ -118,19 +120,21 @@ def full_precision() -> Iterator[None]:
 @contextmanager
 def preemptible() -> Iterator[None]:
     """Let runs write a checkpoint when a queue sends a signal, which then has its usual effect on this process."""
-    if threading.current_thread() is not threading.main_thread():  # Python delivers signals to the main thread only
-        yield
-        return
-    before = {number: signal.getsignal(number) for number in preemption.SIGNALS}
-    preemption.listen()
-    received = None
+    thread = threading.get_ident()
+    _sweeping.add(thread)
     try:
-        yield
-    except preemption.Preempted:
-        received = preemption.requested()
+        if threading.current_thread() is not threading.main_thread():  # Python delivers signals to the main thread only
+            yield
+            return
+        received = None
+        with preemption.listening():
+            try:
+                yield
+            except preemption.Preempted:
+                received = preemption.requested()
+            while preemption.requested() and len(_sweeping) > 1:
+                time.sleep(0.05)  # sweeps of other threads write their checkpoints
+        if received:
+            raise SystemExit(128 + received)  # a handler of the user has returned
     finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-    if received:
-        signal.raise_signal(received)
-        raise SystemExit(128 + received)  # a handler of the user has returned
+        _sweeping.discard(thread)

@@ -5,8 +5,11 @@ A preempted run finishes its step and writes a checkpoint. The same command resu
 
 from __future__ import annotations
 
+import ctypes
 import signal
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import FrameType
 
 SIGNALS = (signal.SIGTERM, signal.SIGUSR1, signal.SIGUSR2)
@@ -25,6 +28,36 @@ def listen() -> None:
     """Install handlers that record the signals; see ``requested``."""
     for number in SIGNALS:
         signal.signal(number, _record)
+
+
+@contextmanager
+def listening() -> Iterator[None]:
+    """Record the signals for a while; then restore the handlers, forget the first recorded signal, and send it again.
+
+    The next sweep of this process must not see it: a handler of the user may let the process live.
+    """
+    before = {number: (signal.getsignal(number), _action(number)) for number in SIGNALS}
+    try:
+        listen()
+        yield
+    finally:
+        for number, (handler, action) in before.items():
+            signal.signal(number, signal.SIG_DFL if handler is None else handler)  # None: C code has set it
+            _libc.sigaction(number, action, None)
+        received = requested()
+        _received.clear()
+        if received:
+            signal.raise_signal(received)
+
+
+_libc = ctypes.CDLL(None)
+
+
+def _action(number: int) -> ctypes.Array[ctypes.c_char]:
+    """Return the handler of a signal as the system knows it; Python does not know those of C code (faulthandler)."""
+    action = ctypes.create_string_buffer(1024)  # more than struct sigaction has on any system
+    _libc.sigaction(number, None, action)
+    return action
 
 
 def ignore() -> None:

@@ -63,13 +63,17 @@ AGAIN = "Start the same command again; finished runs are kept."
 
 def disagreement(reported: Mapping[str, Any], meant: Origin, who: str) -> str | None:
     """Return a message if a process, called ``who``, has reported another origin than this command has."""
-    theirs = reported.get("files") or {}
-    other = sorted(name for name, digest in meant["files"].items() if theirs.get(name) != digest)
+    theirs, ours = reported.get("files") or {}, meant["files"]
+    other = sorted(name for name, digest in ours.items() if theirs.get(name) != digest)
     if other:
-        files = other[0] if len(other) == 1 else f"{other[0]} and {len(other) - 1} more files"
         edited = set(other) & set(imported.changed())
         why = "edited since this command was started" if edited else "not the same on all machines"
-        return f"{who} has another version of {files}, {why}: its results would differ. {AGAIN}"
+        return f"{who} has another version of {_first(other)}, {why}: its results would differ. {AGAIN}"
+    if more := sorted(theirs.keys() - ours.keys()):  # a metric that the other ranks would wait for
+        return (
+            f"{who} has {_first(more)}, and this command does not: its results would differ. Use the same plug-ins "
+            f"(HEARSAY_PLUGINS) on all machines. {AGAIN}"
+        )
     theirs = reported.get("libraries") or {}
     for name, version in meant["libraries"].items():
         if theirs.get(name) != version:
@@ -97,6 +101,11 @@ def disagreement(reported: Mapping[str, Any], meant: Origin, who: str) -> str | 
             if theirs[r : r + 1] != [value]:
                 return f"{who} {_other(kind, meant['inputs'][r])}: its results would differ. {AGAIN}"
     return None
+
+
+def _first(files: Sequence[str]) -> str:
+    """Return the first of these files, and how many more there are."""
+    return files[0] if len(files) == 1 else f"{files[0]} and {len(files) - 1} more files"
 
 
 def _all_near(theirs: Summaries, ours: Summaries, far: float = CLOSE) -> bool:

@@ -3,7 +3,6 @@
 import errno
 import json
 import os
-import signal
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -17,11 +16,9 @@ import bench.sweep.sweep
 import bench.sweep.workers
 import hearsay
 import hearsay.plugins
-from bench.base import preemption
 from bench.config.plan import of_command
 from bench.store.run_folder import RunFolder as Run
 from bench.sweep.sweep import Result
-from hearsay.sweeps import preemptible
 
 pytestmark = pytest.mark.xdist_group("hearsay_sweep")  # one process makes the runs
 QUICK = {"steps": 20, "eval_every": 10, "engine": "stacked", "tracker": "none"}
@@ -198,22 +195,3 @@ def test_works_in_a_thread(place):
     thread.start()
     thread.join()
     assert set(found[0]["state"]) == {"done"}
-
-
-def test_a_signal_of_a_queue_has_its_usual_effect_after_the_checkpoint(monkeypatch):
-    monkeypatch.setattr(preemption, "_received", [])
-    received = []
-    before = signal.signal(signal.SIGUSR1, lambda number, frame: received.append(number))
-
-    def preempted():
-        with preemptible():
-            signal.raise_signal(signal.SIGUSR1)
-            assert received == []
-            raise preemption.Preempted
-
-    try:
-        with pytest.raises(SystemExit) as end:
-            preempted()
-        assert (end.value.code, received) == (128 + signal.SIGUSR1, [signal.SIGUSR1])
-    finally:
-        signal.signal(signal.SIGUSR1, before)

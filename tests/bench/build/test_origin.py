@@ -3,9 +3,12 @@
 import copy
 
 import pytest
+import torch
 
+from bench.base.registry import metrics
 from bench.build import network
 from bench.build.origin import disagreement, made_of
+from bench.training.metrics import Metric
 from tests.helpers.configs import config
 
 
@@ -17,6 +20,20 @@ def test_another_version_of_a_library_is_reported_with_both_versions(name):
     reported["libraries"][name] = "2.2.0"
     message = disagreement(reported, meant, "rank 1 on h2")
     for part in ("rank 1 on h2", f"{name} 2.2.0", f"{name} {meant['libraries'][name]}"):
+        assert part in message
+
+
+@pytest.mark.parametrize("has_it", ["rank", "command"])
+def test_a_metric_of_a_plug_in_that_only_one_process_has_is_reported_with_its_file(has_it, monkeypatch, tmp_path):
+    without = made_of([config()])
+    (tmp_path / "mine.py").write_text("")
+    monkeypatch.setitem(metrics._items, "mine", Metric("mine", None, torch.numel))
+    monkeypatch.setitem(metrics._files, "mine", tmp_path / "mine.py")
+    having = made_of([config()])
+    reported, meant = (having, without) if has_it == "rank" else (without, having)
+    message = disagreement(reported, meant, "rank 1 on h2")
+    assert message is not None
+    for part in ("rank 1 on h2", "mine.py"):
         assert part in message
 
 
