@@ -235,8 +235,8 @@ def test_side_tables_are_tuned_and_reported_with_the_workloads(board):
     """Their grids are in the phase tune, so that no report seed is used before the settings are chosen."""
     chosen = [Chosen("tuned", "lossy", "dsgt", {"algo.schedule": "fixed", "algo.eta": 30.0})]
     (grid,) = cell(board, "tune", "lossy", "dsgt", chosen).blocks
-    assert max(grid["algo.eta"]) == 300 and grid["seed"] == [0, 1, 2] and grid["links"] == "lossy"
+    assert (max(grid["algo.eta"]), grid["seed"], grid["links"]) == (300, [0, 1, 2], "lossy")
     (settled,) = cell(board, "report", "lossy", "dsgt", chosen).blocks
-    assert settled["algo.eta"] == 30 and settled["seed"] == list(range(100, 110)) and settled["links"] == "lossy"
+    assert (settled["algo.eta"], settled["seed"], settled["links"]) == (30, list(range(100, 110)), "lossy")
     elsewhere = [one for one in cells(board, "report", chosen) if one.workload.name == "directed"]
     assert {one.entrant.name for one in elsewhere} == {"dnasa"}  # its native setting
