@@ -14,6 +14,7 @@ from bench.base.registry import algorithms, compressors, datasets, models, regul
 from bench.build.material import held_out, in_words, is_problem, load_arrays, loss_of, shards
 from bench.build.network import method_of, mixing_of, properties_of
 from bench.build.rates import rates_of
+from bench.config.inputs import check_unedited
 from bench.config.run_config import RunConfig
 from bench.method.algorithm import Algorithm
 from bench.method.trajectory import assemble
@@ -30,6 +31,9 @@ from bench.store.record import LATER, evaluation_steps
 from bench.training.hosting import Hosting
 from bench.training.loop import Timetable, Training
 from bench.training.observer import Observer, Outcome, Snapshot
+
+HELD = ("topology", "links", "network")
+"""Groups whose files are read once, and checked then; so are those of datasets, except for problems."""
 
 
 def run_in(
@@ -52,6 +56,8 @@ def run_in(
     compressor = build_compressor(first, problem.layout.size)
     capture = device.type == "cuda" and bool(first.engine.options.get("capture"))
     training = Training(algorithm, problem, hosting, mixings, timetable, observer, begin, compressor, capture)
+    held = HELD if is_problem(datasets[first.dataset.name]) else (*HELD, "dataset")
+    check_unedited(file for config in configs for file in config.inputs if file.group not in held)
     with torch.no_grad() if problem.autograd else torch.inference_mode():
         return training.run()
 
@@ -169,7 +175,7 @@ def model_notes(config: RunConfig) -> tuple[str, ...]:
     """Return notes on the computation of a module of the user, for the manifest."""
     if not issubclass(models[config.model.name], Wrapped):
         return ()
-    key = repr((config.dataset, config.model, config.loss, config.data_dir))
+    key = config.key("dataset", "model", "loss", "data_dir")
     if key not in _notes:
         _notes[key] = build_model(config, load_arrays(config), loss_of(config)).notes
     return _notes[key]

@@ -17,6 +17,7 @@ from bench.base.errors import UserError
 from bench.base.randomness import EVERYONE, generator
 from bench.base.registry import algorithms, datasets, losses, partitions, recipes
 from bench.build.rates import rates_of
+from bench.config.inputs import Input, check_unedited
 from bench.config.run_config import RunConfig
 from bench.data.recipe import PARTS, checksum, data_folder, load
 from bench.problem.arrays import Arrays, sound
@@ -45,17 +46,19 @@ def same_arrays(one: Arrays, other: Arrays) -> bool:
     return all(np.array_equal(value, getattr(other, name)) for name, value in vars(one).items())
 
 
-def _key(config: RunConfig) -> tuple[str, tuple[tuple[str, object], ...], Path]:
+def _key(config: RunConfig) -> tuple[str, tuple[tuple[str, object], ...], Path, tuple[Input, ...]]:
     options = {name: tuple(v) if isinstance(v, list) else v for name, v in config.dataset.options.items()}
     folder = data_folder(config.data_dir) if config.dataset.name in recipes else Path()  # others need none
-    return config.dataset.name, tuple(sorted(options.items())), folder
+    return config.dataset.name, tuple(sorted(options.items())), folder, config.inputs_of("dataset")
 
 
 @lru_cache(maxsize=4)
-def _load(name: str, options: tuple[tuple[str, object], ...], folder: Path) -> Arrays:
+def _load(name: str, options: tuple[tuple[str, object], ...], folder: Path, inputs: tuple[Input, ...]) -> Arrays:
     prepared = (load(name, folder),) if name in recipes else ()
     with in_words(f"dataset={name} cannot be made"):
-        return _read_only(sound(name, datasets[name](*prepared, **dict(options))))
+        arrays = _read_only(sound(name, datasets[name](*prepared, **dict(options))))
+    check_unedited(inputs)
+    return arrays
 
 
 def _read_only(arrays: Arrays) -> Arrays:

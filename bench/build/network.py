@@ -6,6 +6,7 @@ from functools import lru_cache
 from typing import Any
 
 from bench.base.registry import algorithms, links, topologies
+from bench.config.inputs import Input, check_unedited
 from bench.config.run_config import RunConfig
 from bench.method.algorithm import Algorithm
 from bench.method.properties import Properties
@@ -37,17 +38,19 @@ def new_mixing(config: RunConfig) -> Mixing:
     return _mixing.__wrapped__(*_key(config))
 
 
-def _key(config: RunConfig) -> tuple[int, int, Key, Key]:
+def _key(config: RunConfig) -> tuple[int, int, Key, Key, tuple[Input, ...]]:
     random = topologies[config.topology.name].drawn or config.links.name != LATER["links"]
     seed = config.seed if random else 0  # a graph that is drawn once has a seed of its own
     topology, over = (
         (choice.name, tuple(sorted(choice.options.items()))) for choice in (config.topology, config.links)
     )
-    return config.nodes, seed, topology, over
+    return config.nodes, seed, topology, over, config.inputs_of("topology", "links")
 
 
 @lru_cache(maxsize=512)
-def _mixing(nodes: int, seed: int, topology: Key, over: Key) -> Mixing:
+def _mixing(nodes: int, seed: int, topology: Key, over: Key, inputs: tuple[Input, ...]) -> Mixing:
     network = build_network(topology[0], nodes, dict(topology[1]), seed)
     model: LinkModel = links[over[0]](**dict(over[1]))
-    return model.over(network, seed)
+    mixing = model.over(network, seed)
+    check_unedited(inputs)
+    return mixing

@@ -43,7 +43,7 @@ def made_of(configs: Sequence[RunConfig]) -> Origin:
 
 def _each(configs: Sequence[RunConfig], settings: Sequence[str], compute: Callable[[RunConfig], Any]) -> list[Any]:
     """Return a value for each run, computed once for all runs with the same values of these settings."""
-    keys, known = [repr([getattr(config, name) for name in settings]) for config in configs], dict[str, Any]()
+    keys, known = [config.key(*settings) for config in configs], dict[str, Any]()
     for key, config in zip(keys, configs, strict=True):
         if key not in known:
             known[key] = compute(config)

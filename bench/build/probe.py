@@ -58,7 +58,7 @@ def objective_plugins(config: RunConfig) -> dict[str, str]:
 
 def problem_summary(config: RunConfig) -> Summary | None:
     """Return ``new_summary`` of a run; None if no plug-in computes the objective."""
-    key = repr([getattr(config, name) for name in SETTINGS])
+    key = config.key(*SETTINGS)
     if key not in _known:
         _known[key] = new_summary(config) if problem_plugins(config) else None
     return _known[key]

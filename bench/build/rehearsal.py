@@ -78,7 +78,7 @@ def program_key(config: RunConfig) -> str:
     algo = {name: value for name, value in config.algo.options.items() if not isinstance(value, float)}
     others = [getattr(config, group) for group in GROUPS if group not in ("algo", "engine", "tracker")]
     named = [(choice.name, choice.options) for choice in others]
-    return repr([config.algo.name, algo, named, config.nodes, config.dtype, config.batch_size])
+    return repr([config.algo.name, algo, named, config.nodes, config.dtype, config.batch_size, config.inputs])
 
 
 class _Malformed(Exception):

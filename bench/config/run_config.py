@@ -7,7 +7,7 @@ import json
 import typing
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
-from functools import cache, cached_property, lru_cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -17,6 +17,7 @@ from bench.base.home import expanded
 from bench.base.options import Count, Natural, coerce, convert, without_neutral
 from bench.clock.choice import content_of
 from bench.config.choices import Choice, options_of, types_of, with_option
+from bench.config.inputs import Input, check_unedited, inputs_of
 from bench.store.record import LATER, TAKEN, Spacing
 
 if TYPE_CHECKING:
@@ -87,24 +88,38 @@ class RunConfig:
                         value["slow"] = 1.0  # the default before null, which the content tells from 1
             out[item.name] = value
         out = _with_earlier_names(out) if identity_only else out
-        return _without_paths(out, _content if identity_only else str)
+        digests = {file.path: file.sha256 for file in self.inputs} if identity_only else {}
+        return _without_paths(out, digests.__getitem__ if identity_only else str)
 
     @cached_property
     def network_content(self) -> str:
         """A digest of the network, as its file was when the run_id was computed."""
-        return content_of(self.network.name, self.network.options)
+        content = content_of(self.network.name, self.network.options)
+        check_unedited(self.inputs_of("network"))
+        return content
+
+    @cached_property
+    def inputs(self) -> tuple[Input, ...]:
+        """The files that options name, with their digests: those of the run_id, whatever happens to the files later."""
+        groups = [item.name for item in fields(self) if item.name in GROUPS and "how" not in item.metadata]
+        chosen = {group: getattr(self, group) for group in groups}
+        named = {
+            group: without_neutral(options_of(group, choice.name), choice.options) for group, choice in chosen.items()
+        }
+        return tuple(file for group, options in named.items() for file in inputs_of(group, options))
+
+    def inputs_of(self, *groups: str) -> tuple[Input, ...]:
+        """Return the files that the options of these groups name."""
+        return tuple(file for file in self.inputs if file.group in groups)
+
+    def key(self, *settings: str) -> str:
+        """Return a key for caches: the values of these settings, with the digests of their files."""
+        return repr([[getattr(self, name) for name in settings], self.inputs_of(*settings)])
 
     @cached_property
     def contents(self) -> dict[str, str]:
         """Digests of the files that options name, by GROUP.OPTION; ``network_content`` covers those of a network."""
-        groups = [item.name for item in fields(self) if item.name in GROUPS and "how" not in item.metadata]
-        chosen = {group: getattr(self, group) for group in groups if group != "network"}
-        return {
-            f"{group}.{option}": _content(value)[:SHORT]
-            for group, choice in chosen.items()
-            for option, value in without_neutral(options_of(group, choice.name), choice.options).items()
-            if isinstance(value, Path)
-        }
+        return {file.option: file.sha256[:SHORT] for file in self.inputs if file.group != "network"}
 
     @cached_property
     def run_id(self) -> str:
@@ -169,17 +184,6 @@ def _without_paths(values: dict[str, Any], replace: Callable[[Path], str]) -> di
         return replace(value) if isinstance(value, Path) else value
 
     return {key: plain(value) for key, value in values.items()}
-
-
-def _content(path: Path) -> str:
-    now = path.stat()
-    return _digest(path, now.st_mtime_ns, now.st_size, now.st_ino)
-
-
-@lru_cache(maxsize=64)  # a run_id is computed often, and the file may be large
-def _digest(path: Path, *unchanged: int) -> str:
-    with path.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def parse(values: Mapping[str, Any]) -> RunConfig:

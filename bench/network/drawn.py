@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -69,7 +70,9 @@ class Drawn(Mixing):
         self._block: tuple[int, list[Matrices]] = -1, []
         self._sent: tuple[int, list[np.ndarray]] = -1, []
         first = [self.at(r).any for r in range(min(8, DRAWS))]
-        law = compute_once("law", nodes, repr(self._law), lambda: asdict(_certify(*self._law)))
+        files = any(isinstance(value, Path) for value in options.values())  # one path may have several contents
+        content = repr((self._law, digest(first) if files else None))
+        law = compute_once("law", nodes, content, lambda: asdict(_certify(*self._law)))
         self.certificate = Certificate(**{**law, "hash": digest(first)})
 
     def at(self, r: int, t: int = 0) -> Matrices:

@@ -66,6 +66,8 @@ def matrix(nodes: int, file: Path | None = None) -> np.ndarray:
         w = np.asarray(w, dtype=np.float64)
         if w.size == 0:
             raise ValueError("the file is empty")
+        if w.ndim == 0:
+            raise ValueError("it has one number without rows and columns; save an array of shape (n, n)")
     except (ValueError, OSError, EOFError) as error:
         raise UserError(f"Cannot read a matrix from {path.name}: {error}.") from error
     if w.ndim == 2 and w.shape[0] == w.shape[1] and len(w) != nodes:

@@ -46,7 +46,7 @@ _passed: set[str] = set()
 def check(config: RunConfig) -> None:
     """Raise a UserError if this run is invalid."""
     engine_of(config).check(config)
-    if (data := repr([getattr(config, name) for name in DATA])) not in _passed:
+    if (data := config.key(*DATA)) not in _passed:
         check_data(config)
         _passed.add(data)
     for name, value in config.labels().items():  # after the data, since labels read data files
@@ -95,7 +95,7 @@ def _check_arrays(config: RunConfig) -> None:
 
 def _check_drawn(config: RunConfig) -> None:
     """Raise ``UserError`` if a built-in problem that draws its data rejects its options or the number of nodes."""
-    name, key = config.dataset.name, repr([config.dataset, config.nodes])
+    name, key = config.dataset.name, config.key("dataset", "nodes")
     if is_problem(datasets[name]) and not is_plugin(datasets, name) and key not in _passed:
         one = Setting(config.nodes, range(1), (config.seed,), config.batch_size, torch.float64, torch.device("cpu"))
         with suppress(MemoryError, RuntimeError):  # of torch, if memory is short: the run itself reports it

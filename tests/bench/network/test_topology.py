@@ -70,6 +70,11 @@ BAD = {
     "rows": (MATRIX, {"w.csv": EYE * 0.9}, "row 0 .*0.9 "),
     "negative": (MATRIX, {"w.csv": 2 * EYE - np.ones((3, 3)) / 3}, "-0.333333 .*row 0, column 1"),
     "wrong size": (MATRIX, {"w.csv": np.ones((4, 4)) / 4}, r"w\.csv .* 4 .*nodes=4"),
+    "one number": (
+        {"topology": {"name": "matrix", "file": "w.npy"}, "nodes": 1},
+        {"w.npy": np.array(1.0)},
+        r"w\.npy",
+    ),
     "pickle": (
         {"topology": {"name": "matrix", "file": "w.npy"}, "nodes": 2},
         {"w.npy": np.array([[print, 1], [1, 1]], dtype=object)},

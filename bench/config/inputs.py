@@ -1,0 +1,68 @@
+"""The files that options name: their content when a configuration is first used, and a check that it is still there.
+
+The run_id has the digests of these files. Caches must have them in their keys, and whoever reads a file checks
+afterwards that it read the content of the run_id.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from bench.base.errors import UserError
+
+RECENT_NS = 2_000_000_000
+"""Nanoseconds after a change in which a second one may leave the times of a file as they are."""
+
+
+class Input(NamedTuple):
+    """A file that an option names, and its sha256."""
+
+    group: str
+    option: str  # such as topology.file
+    path: Path
+    sha256: str
+
+
+def inputs_of(group: str, options: Mapping[str, Any]) -> Iterator[Input]:
+    """Yield the files that the options of a group name; raise ``UserError`` if one is missing or not a regular file."""
+    for option, path in _paths(group, options):
+        if not path.is_file():  # opening a FIFO would wait without end
+            raise UserError(f"{option}={path} does not exist or is not a regular file.")
+        yield Input(group, option, path, digest(path))
+
+
+def _paths(name: str, value: Any) -> Iterator[tuple[str, Path]]:
+    if isinstance(value, Path):
+        yield name, value
+    elif isinstance(value, Mapping):
+        for key, part in value.items():
+            yield from _paths(f"{name}.{key}", part)
+
+
+def digest(path: Path) -> str:
+    """Return the sha256 of a file as it is now."""
+    now = path.stat()
+    recent = abs(time.time_ns() - max(now.st_mtime_ns, now.st_ctime_ns)) < RECENT_NS
+    read = _digest.__wrapped__ if recent else _digest
+    return read(path, now.st_mtime_ns, now.st_ctime_ns, now.st_size, now.st_ino)
+
+
+@lru_cache(maxsize=64)  # a run_id is computed often, and the file may be large
+def _digest(path: Path, *unchanged: int) -> str:
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def check_unedited(inputs: Iterable[Input]) -> None:
+    """Raise ``UserError`` if a file has another content than these digests say. Call it after reading the files."""
+    for file in inputs:
+        if not file.path.is_file() or digest(file.path) != file.sha256:
+            raise UserError(
+                f"{file.option}={file.path} was edited while this command used it: its results would belong to another "
+                "run. Start the same command again; finished runs are kept."
+            )
