@@ -2,6 +2,7 @@
 
 import ast
 import re
+from fnmatch import fnmatch
 
 from bench.base.home import ROOT
 
@@ -42,3 +43,10 @@ def test_the_map_in_contributing_names_every_room():
     words = re.split(r"[\s/,;:]+", drawn)
     assert {room.stem for room in rooms} - {word.removesuffix(".py") for word in words} == set()
     assert [package for package in PACKAGES if f"{package}/" not in drawn] == []
+
+
+def test_every_folder_of_tests_is_searched_for_tests(request):
+    """pytest skips some names by default, such as build."""
+    skipped = request.config.getini("norecursedirs")
+    folders_of_tests = {file.parent.relative_to(ROOT) for file in (ROOT / "tests").rglob("test_*.py")}
+    assert [f for f in folders_of_tests if any(fnmatch(part, name) for part in f.parts for name in skipped)] == []
