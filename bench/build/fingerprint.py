@@ -56,13 +56,24 @@ def parts(config: RunConfig) -> dict[str, str]:
     """
     files, central = sources(config), _core_names()
     others = {name: digest[:SHORT] for name, digest in sorted(files.items()) if name not in central}
-    return {"core": combined({name: files[name] for name in central}), **others, **_origins(config)}
+    origins = _origins([*choices(config), *((metrics, name) for name in metrics)])
+    return {"core": combined({name: files[name] for name in central}), **others, **origins}
 
 
-def _origins(config: RunConfig) -> dict[str, str]:
-    """Return the files of the choices and metrics of plug-ins, such as algorithm/mine: mine.py."""
+def remeasured(before: Mapping[str, str]) -> bool:
+    """Whether a plug-in metric comes from another file, or another version of it, than ``before``, the parts of a run.
+
+    A metric that the run lacks makes no difference.
+    """
+    digests = {name: digest[:SHORT] for name, digest in measuring().items()}
+    now = {**digests, **_origins([(metrics, name) for name in metrics])}
+    return any(before.get(name, part) != part for name, part in now.items())
+
+
+def _origins(chosen: Iterable[tuple[Registry[Any], str]]) -> dict[str, str]:
+    """Return the files of those that come from plug-ins, such as algorithm/mine: mine.py."""
     out = {}
-    for registry, name in [*choices(config), *((metrics, name) for name in metrics)]:
+    for registry, name in chosen:
         files = {*map(_source, _with_bases(_function(registry[name]))), registry.file(name)}
         if names := sorted({imported.name(file) for file in files if file and not imported.is_ours(file)}):
             out[f"{registry.kind.replace(' ', '_')}/{name}"] = "+".join(names)

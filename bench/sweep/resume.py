@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from bench.base.registry import metrics
-from bench.build.fingerprint import fingerprint, libraries, measuring
+from bench.build.fingerprint import fingerprint, libraries, remeasured
 from bench.build.material import attributes, data_checksum
 from bench.build.probe import FAR, near, problem_summary
-from bench.config.run_config import SHORT, RunConfig
+from bench.config.run_config import RunConfig
 from bench.store.files import check_rows
 from bench.store.record import Row
 from bench.store.run_folder import RunFolder
@@ -19,9 +19,7 @@ Run = RunFolder[RunConfig]
 def stale(run: Run) -> str | None:
     """Return what has changed since the run was computed: source, data or problem; None if nothing has."""
     made = run.manifest()
-    before = made.get("sources") or {}
-    remeasured = any(before.get(name, digest[:SHORT]) != digest[:SHORT] for name, digest in measuring().items())
-    if remeasured or made.get("fingerprint") != fingerprint(run.config):
+    if remeasured(made.get("sources") or {}) or made.get("fingerprint") != fingerprint(run.config):
         return "another version of the source"
     data = made.get("data") or {}
     known = data.get("attributes")  # runs of earlier versions have none
