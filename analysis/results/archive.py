@@ -166,8 +166,8 @@ def _check(runs: pd.DataFrame, rows: pd.DataFrame) -> None:
     texts = [*runs, *rows, *(value for value in values if type(value) is str)]
     if (longest := max(map(len, texts))) > LONGEST:
         raise ValueError(f"a label has {longest} characters; at most {LONGEST} are allowed")
-    kinds = {rows[name].dtype.kind if name in rows else None for name in ("run", "step")}
-    if kinds != {"i"} or ({*rows} - {"run"}) & {*runs, *RESERVED}:
+    kinds = {rows.dtypes[name].kind if rows.columns.tolist().count(name) == 1 else None for name in ("run", "step")}
+    if not rows.columns.is_unique or kinds != {"i"} or ({*rows} - {"run"}) & {*runs, *RESERVED}:
         raise ValueError("the evaluations are invalid")
     if len(bare := runs["run_id"][~runs.index.isin(rows["run"])]):
         raise ValueError(f"the run {bare.iloc[0]} has no evaluations")

@@ -23,6 +23,7 @@ from bench.data.recipe import PARTS, checksum, data_folder, load
 from bench.problem.arrays import Arrays, sound
 from bench.problem.losses import Loss, columns
 from bench.problem.problem import Column, Problem
+from bench.store.kinds import is_free
 from bench.training.events import TIMED
 
 
@@ -82,6 +83,11 @@ def columns_of(config: RunConfig) -> Mapping[str, Column]:
     own = entry.columns if is_problem(entry) else columns(loss_of(config), config.validation > 0)
     if is_problem(entry) and rates_of(config) is not None:
         own = {**own, **entry.network_columns}
+    if taken := [name for name in own if not is_free(name)]:
+        raise UserError(
+            f"dataset={config.dataset.name} cannot have a column '{taken[0]}'. "
+            "The name must be an identifier that is not a column or label already."
+        )
     return {**own, **TIMED} if algorithms[config.algo.name].properties.asynchronous else own
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from bench.base import renamed
-from bench.store.record import COLUMNS, SHOWN, STATES, WITH_GROUP
+from bench.store.record import COLUMNS, EARLIER, EVENT_COLUMNS, SHOWN, STATES, WITH_GROUP
 
 ABSENT = type(None)
 LARGEST = 2**63
@@ -174,3 +174,8 @@ def _fit(values: Sequence[Any], kind: Kind) -> bool:
     elif types == {str}:
         values = [*set(values)]
     return types <= kind[0] or all(fits(value, kind) for _, value in set(zip(map(type, values), values, strict=True)))
+
+
+def is_free(name: str) -> bool:
+    """Whether a plug-in may use the name for a column: no label or column has it, or had it in an earlier version."""
+    return name.isidentifier() and name not in {*COLUMNS, *EVENT_COLUMNS, *RESERVED, *EARLIER}

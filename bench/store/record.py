@@ -7,6 +7,8 @@ from typing import Any, Literal
 
 import numpy as np
 
+from bench.base import renamed
+
 COLUMNS = [
     *("step", "epoch", "samples", "gradients", "rounds", "vectors_sent", "scalars_sent", "bytes"),
     *("train_loss", "test_loss", "test_accuracy", "node_loss", "stationarity", "grad_norm", "grad_norm_mean"),
@@ -71,7 +73,11 @@ SHOWN = (
 """Columns of the tables and the numbers of figures, beside those of the options."""
 WITH_GROUP = {name: f"algo.{name}" for name in (*DERIVED, *SHOWN, "fingerprint")}
 """Options of methods that runs of earlier versions label without their group."""
-TAKEN = frozenset((*COLUMNS, *FACTS, *DERIVED, *SHOWN, "run_id", "state", "replicas", "sha256", "certificate", "edges"))
+EARLIER = frozenset((*renamed.COLUMNS, *renamed.SETTINGS))
+"""Names of columns and settings in earlier versions. Readers replace them by the present names."""
+TAKEN = EARLIER | frozenset(
+    (*COLUMNS, *FACTS, *DERIVED, *SHOWN, "run_id", "state", "replicas", "sha256", "certificate", "edges")
+)
 """Names that are not available as labels. An option of a method with such a name, or with the name of a setting, is
 labeled with its group: algo.rounds."""
 FINAL = ("done", "diverging", "nonfinite")

@@ -13,14 +13,14 @@ import numpy as np
 import torch
 
 from bench.base.errors import Refused, UserError
-from bench.base.registry import algorithms, datasets, recipes
+from bench.base.registry import algorithms, datasets, metrics, recipes
 from bench.build.build import build_compressor, check_method, problem_parts
 from bench.build.derivatives import check_gradients
 from bench.build.fingerprint import is_plugin
 from bench.build.global_draws import GlobalDraws
 from bench.build.hosted import check_hosted
 from bench.build.in_place import check_in_place
-from bench.build.material import is_problem, load_again, load_arrays, same_arrays, shards_checksum
+from bench.build.material import columns_of, is_problem, load_again, load_arrays, same_arrays, shards_checksum
 from bench.build.network import method_of, mixing_of, properties_of
 from bench.build.probe import KEYED, near, new_summary, problem_plugins
 from bench.build.rehearsal import rehearse
@@ -65,6 +65,7 @@ def check_data(config: RunConfig) -> None:
     if config.dataset.name in recipes:
         _prepared(config.dataset.name, data_folder(config.data_dir))
     _check_arrays(config)
+    _check_columns(config)
     check_in_place(config)  # first: other checks fail too, but their errors name other causes
     parts = problem_parts(config, [config.seed])
     _check_drawn(config)
@@ -90,6 +91,15 @@ def _check_arrays(config: RunConfig) -> None:
         raise UserError(
             f"dataset={config.dataset.name} gives other data each time. Draw with a generator with a fixed seed, such "
             "as np.random.default_rng(0)."
+        )
+
+
+def _check_columns(config: RunConfig) -> None:
+    """Raise ``UserError`` if a metric of the problem or of a plug-in has the name of an option of the method."""
+    if clash := sorted({*columns_of(config), *metrics} & {*config.labels()}):
+        raise UserError(
+            f"The metric '{clash[0]}' of a plug-in has the name of an option of algo={config.algo.name}. "
+            "Rename the metric."
         )
 
 

@@ -14,8 +14,8 @@ from bench.base.errors import UserError
 from bench.base.registry import metrics
 from bench.method.properties import Properties
 from bench.problem.problem import Column, Problem
-from bench.store.kinds import RESERVED
-from bench.store.record import COLUMNS, Row
+from bench.store.kinds import is_free
+from bench.store.record import Row
 from bench.training.agreement import must_agree
 from bench.training.hosting import Hosting
 
@@ -118,7 +118,7 @@ def metric(
         ... def traveled(view: View) -> Tensor:
         ...     return torch.linalg.vector_norm(view.x, dim=-1)
     """
-    if name in (*COLUMNS, *RESERVED) or name.startswith(("test_", "val_")) or not name.isidentifier():
+    if not is_free(name) or name.startswith(("test_", "val_")):
         raise UserError(
             f"A metric cannot be called '{name}'. The name must be an identifier that is not a column or label already "
             "and does not begin with test_ or val_."

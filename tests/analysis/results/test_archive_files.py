@@ -182,3 +182,13 @@ def test_an_archive_is_on_disk_before_it_replaces_another(tmp_path, monkeypatch)
     write_archive(made(8, 16), tmp_path)
     assert [name.split(".")[1] for name in waited[:-1]] == [Path(name).stem for name in (FACTS, RUNS, ROWS)]
     assert waited[-1] == tmp_path.name
+
+
+@pytest.mark.parametrize("name", ["train_loss", "run"])
+def test_rejects_an_archive_with_a_column_twice(tmp_path, name):
+    write_archive(made(8), tmp_path)
+    table = pq.read_table(tmp_path / ROWS)
+    pq.write_table(table.append_column(name, table[name]), tmp_path / ROWS)
+    without_digests(tmp_path)
+    with pytest.raises(NoData):
+        read_archive(tmp_path)

@@ -194,13 +194,17 @@ def test_plugins_of_one_name_in_files_of_different_names_differ(plugin, monkeypa
     assert not any(name.startswith(("topology/", "algorithm/")) for name in parts(config()))
 
 
-def test_metrics_of_one_name_in_files_of_different_names_differ(plugin, monkeypatch):
-    made, before = [], dict(metrics._items)
+def test_metrics_of_one_name_in_files_of_different_names_differ(plugin, monkeypatch, tmp_path):
+    made, before, folder = [], dict(metrics._items), RunFolder(config(results=str(tmp_path)))
     for file in ("first_metric", "second_metric"):
         monkeypatch.setattr(metrics, "_items", dict(before))
         plugin(file, METRIC)
         made.append(("dsgd", {"sources": parts(config())}))
     assert differing(made) == ["metric/strange"]
+    now = {"fingerprint": fingerprint(folder.config)}
+    for (_, manifest), state in zip(made, ("another version of the source", None), strict=True):
+        monkeypatch.setattr(folder, "manifest", lambda manifest=manifest: {**manifest, **now})
+        assert stale(folder) == state
 
 
 def test_files_of_one_name_in_folders_without_init_all_count(plugin, tmp_path, monkeypatch):

@@ -1,6 +1,7 @@
 """What a plug-in gives is held against the run's sizes before anything is computed with it."""
 
 from dataclasses import replace
+from types import MappingProxyType
 
 import networkx as nx
 import numpy as np
@@ -9,7 +10,7 @@ import torch
 
 from bench.base.errors import UserError
 from bench.base.randomness import generator
-from bench.base.registry import datasets, models, partitions, topologies
+from bench.base.registry import datasets, metrics, models, partitions, topologies
 from bench.build.build import build_problem
 from bench.build.material import describe_data
 from bench.config.choices import options_of
@@ -18,8 +19,9 @@ from bench.models.dense import Perceptron
 from bench.network.graphs import Topology
 from bench.network.mixing import build_mixing
 from bench.problem.arrays import Arrays, sound
-from bench.problem.problem import Problem, Setting, vector_layout
-from bench.sweep.preflight import check
+from bench.problem.problem import Column, Problem, Setting, vector_layout
+from bench.sweep.preflight import check, check_data
+from bench.training.metrics import metric
 from tests.helpers.configs import BASE, config, rows
 
 G = np.random.default_rng(0)
@@ -271,3 +273,23 @@ def test_rejects_options_of_a_drawn_problem_before_any_run(dataset, nodes, value
     with pytest.raises(UserError, match=value):
         check(config(dataset=dataset, nodes=nodes))
     check(config(dataset="tokens", nodes=5))
+
+
+@pytest.mark.parametrize("name", ["excess", "train_loss", "eta", "two words", "virtual_s"])
+def test_a_column_with_a_name_that_is_taken_is_rejected(name, monkeypatch):
+    class Mine(datasets["quadratics"]):
+        columns = MappingProxyType({name: Column("mine", False)})
+
+    monkeypatch.setitem(datasets._items, "mine", Mine)
+    with pytest.raises(UserError, match=f"'{name}'"):
+        check_data(config(dataset="mine"))
+    with pytest.raises(UserError, match=f"'{name}'"):
+        metric(name)
+
+
+def test_a_metric_with_the_name_of_an_option_of_the_method_is_rejected(monkeypatch):
+    monkeypatch.setattr(metrics, "_items", {})
+    metric("gamma")(lambda view: view.train_loss)
+    check_data(config(algo="dsgd", dataset="quadratics"))
+    with pytest.raises(UserError, match=r"'gamma'.*fspda"):
+        check_data(config(algo="fspda", dataset="quadratics", dtype="float64"))
