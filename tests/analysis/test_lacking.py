@@ -1,0 +1,55 @@
+"""Reports, claims, figures and tables of archives that lack metrics."""
+
+from pathlib import Path
+
+import pytest
+
+from analysis import make_report
+from analysis.claims.evidence import EVIDENCE, case, gather
+from analysis.claims.sets import ClaimSet
+from analysis.claims.verdicts import Claim, Verdict
+from analysis.drawing.style import use_paper_style
+from analysis.report.claims import draw_figures
+from analysis.results.archive import read_archive, write_archive
+from analysis.results.fewer import with_metrics
+from tests.helpers.invented import results_of
+
+pytestmark = pytest.mark.xdist_group("figures")
+
+
+@pytest.fixture(scope="module")
+def whole():
+    use_paper_style()
+    return results_of({"trial": 2})
+
+
+@pytest.fixture(scope="module")
+def archive(whole, tmp_path_factory):
+    """An archive with the consensus error only."""
+    folder = tmp_path_factory.mktemp("archive")
+    write_archive(with_metrics(whole, ["consensus"]), folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def lacking(archive):
+    return read_archive(archive)
+
+
+def test_an_archive_without_losses_has_a_report(archive, tmp_path):
+    assert make_report.main(["--results", str(archive), "--out", str(tmp_path / "page.html")]) == 0
+
+
+def test_a_claim_on_a_metric_that_is_lacking_is_not_tested(lacking, monkeypatch):
+    def losses(results):
+        return [case("all", results.finals.groupby("seed")["train_loss"].mean(), 12)]
+
+    monkeypatch.setitem(EVIDENCE, "losses", losses)
+    assert gather("losses", lacking, {}) == []
+
+
+@pytest.mark.parametrize("name", ["stepsize", "curves", "profile"])
+def test_claims_are_written_without_figures_that_cannot_be_drawn(lacking, tmp_path, name):
+    claim = Claim("id", "It is so.", "nowhere", figure=name, untestable="no run can")
+    verdict = Verdict(claim, [], [], [], [])
+    assert draw_figures(ClaimSet(Path("claims.yaml"), "CLAIMS.md", ""), [verdict], lacking, tmp_path) == {name: None}
