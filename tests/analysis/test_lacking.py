@@ -9,9 +9,14 @@ from analysis.claims.evidence import EVIDENCE, case, gather
 from analysis.claims.sets import ClaimSet
 from analysis.claims.verdicts import Claim, Verdict
 from analysis.drawing.style import use_paper_style
+from analysis.figures import drawings
 from analysis.report.claims import draw_figures
 from analysis.results.archive import read_archive, write_archive
+from analysis.results.errors import NoData
 from analysis.results.fewer import with_metrics
+from analysis.study.figure_options import FigureOptions
+from analysis.study.statistics.best import ALONE, report
+from analysis.tables import table_makers
 from tests.helpers.invented import results_of
 
 pytestmark = pytest.mark.xdist_group("figures")
@@ -53,3 +58,18 @@ def test_claims_are_written_without_figures_that_cannot_be_drawn(lacking, tmp_pa
     claim = Claim("id", "It is so.", "nowhere", figure=name, untestable="no run can")
     verdict = Verdict(claim, [], [], [], [])
     assert draw_figures(ClaimSet(Path("claims.yaml"), "CLAIMS.md", ""), [verdict], lacking, tmp_path) == {name: None}
+
+
+@pytest.mark.parametrize("make", [lambda: drawings()["compare"].picture, lambda: table_makers()["final"].table])
+def test_stepsizes_are_not_pooled_without_the_metric_that_chooses_one(whole, lacking, make):
+    with pytest.raises(NoData, match=r"test_loss.* stepsize"):
+        make()(lacking, FigureOptions())
+    single = with_metrics(whole.where([("eta", ["0.1"])]), ["consensus"])
+    make()(single, FigureOptions())  # there is nothing to choose
+    make()(lacking, FigureOptions(tune_by="consensus"))
+
+
+def test_a_single_setting_needs_no_metric(whole):
+    single = with_metrics(whole.where([("eta", ["0.1"]), ("algo", ["trial_0"])]), ["consensus"])
+    found = report(single.finals, ["eta"])
+    assert (found.how, found.best.values, len(found.runs)) == (ALONE, {"eta": 0.1}, 3)
