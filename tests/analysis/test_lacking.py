@@ -14,6 +14,7 @@ from analysis.report.claims import draw_figures
 from analysis.results.archive import read_archive, write_archive
 from analysis.results.errors import NoData
 from analysis.results.fewer import with_metrics
+from analysis.results.lacking import lacking_metrics_named
 from analysis.study.figure_options import FigureOptions
 from analysis.study.statistics.best import ALONE, report
 from analysis.tables import table_makers
@@ -53,7 +54,7 @@ def test_a_claim_on_a_metric_that_is_lacking_is_not_tested(lacking, monkeypatch)
     assert gather("losses", lacking, {}) == []
 
 
-@pytest.mark.parametrize("name", ["stepsize", "curves", "profile"])
+@pytest.mark.parametrize("name", ["stepsize", "curves"])
 def test_claims_are_written_without_figures_that_cannot_be_drawn(lacking, tmp_path, name):
     claim = Claim("id", "It is so.", "nowhere", figure=name, untestable="no run can")
     verdict = Verdict(claim, [], [], [], [])
@@ -73,3 +74,24 @@ def test_a_single_setting_needs_no_metric(whole):
     single = with_metrics(whole.where([("eta", ["0.1"]), ("algo", ["trial_0"])]), ["consensus"])
     found = report(single.finals, ["eta"])
     assert (found.how, found.best.values, len(found.runs)) == (ALONE, {"eta": 0.1}, 3)
+
+
+@pytest.mark.parametrize(("name", "metric"), [("stepsize", "test_loss"), ("curves", "train_loss")])
+def test_a_figure_names_the_metric_that_the_results_lack(lacking, name, metric):
+    with pytest.raises(NoData, match=f"'{metric}'"):
+        drawings()[name].picture(lacking, FigureOptions())
+
+
+def test_a_table_names_the_metric_that_the_results_lack(lacking):
+    with pytest.raises(NoData, match="'test_accuracy'"):
+        table_makers()["robustness"].table(lacking, FigureOptions())
+
+
+def test_consensus_is_drawn_without_bounds(lacking):
+    drawn = drawings()["consensus"].picture(lacking, FigureOptions(tune_by="consensus"))
+    assert set(drawn.data["metric"]) == {"consensus"}
+
+
+def test_another_missing_name_is_an_error_of_the_function(lacking):
+    with pytest.raises(KeyError, match="no_metric"), lacking_metrics_named(lacking):
+        lacking.finals["no_metric"]
