@@ -11,6 +11,7 @@ from typing import Any
 
 from analysis.claims.cases import Case, Summary, case, difference, exact, untested
 from analysis.results.errors import NoData
+from analysis.results.lacking import lacking_metrics_named
 from analysis.results.plugins import load_plugins
 from analysis.results.results import Results
 
@@ -43,13 +44,14 @@ def known() -> dict[str, Evidence]:
 
 
 def gather(name: str, results: Results, parameters: dict[str, Any]) -> list[Case]:
-    """Return the cases of one claim, with simultaneous 95 % intervals; none if there are no runs.
+    """Return the cases of one claim, with simultaneous 95 % intervals; none if there are no runs or no such metrics.
 
     Raises:
         TypeError: The statistic does not return a list of cases.
     """
     try:
-        found = known()[name](results, **parameters)
+        with lacking_metrics_named(results):
+            found = known()[name](results, **parameters)
     except NoData:
         return []
     if not (isinstance(found, list) and all(isinstance(one, Case) for one in found)):

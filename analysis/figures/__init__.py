@@ -9,6 +9,7 @@ from matplotlib.lines import Line2D
 
 from analysis.drawing.panels import Picture
 from analysis.drawing.style import Style
+from analysis.results.lacking import lacking_metrics_named
 from analysis.results.plugins import add, everything
 from analysis.results.results import Results
 from analysis.study.figure_options import FigureOptions, check_options
@@ -29,7 +30,8 @@ class Drawing:
 
     def picture(self, results: Results, request: FigureOptions) -> Picture:
         """Draw the figure. Raise ``TypeError`` if the function returns no ``Picture``."""
-        made = self.draw(results, request)
+        with lacking_metrics_named(results):
+            made = self.draw(results, request)
         if not isinstance(made, Picture):
             raise TypeError(f"{self.draw.__name__} returned {made!r}, not a Picture")
         return made

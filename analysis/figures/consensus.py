@@ -81,7 +81,9 @@ def draw(results: Results, request: FigureOptions) -> Picture:
 
 def _draw_bounds(ax: Axes, rows: pd.DataFrame, look: dict[str, Style]) -> tuple[dict[str, pd.DataFrame], list[str]]:
     """Draw the bound of every method that has one; return the plotted numbers by method, and notes."""
-    drawn, notes = {}, []
+    drawn, notes = dict[str, pd.DataFrame](), list[str]()
+    if BOUND not in rows:
+        return drawn, notes
     for algo, mine in rows[rows["step"] > 0].dropna(subset=BOUND).groupby("algo"):
         bounds = mine.pivot(index="step", columns="run_id", values=BOUND)
         different = bounds.T.drop_duplicates().T  # seeds differ only if each draws its own graph

@@ -174,7 +174,7 @@ def draw_figures(
 
 def _draw(name: str, claims: ClaimSet, results: Results, folder: Path) -> Picture | None:
     try:
-        picture = drawings()[name].draw(claims.runs_of(name, results), claims.request)
+        picture = drawings()[name].picture(claims.runs_of(name, results), claims.request)
         save(picture.figure, folder, name, ["png"])
     except (NoData, ValueError, ArithmeticError, MemoryError):  # values that Matplotlib cannot draw
         return None

@@ -122,6 +122,8 @@ def _count(compared: list[Compared], look: dict[str, str]) -> str:
 def _compared(results: Results, where: str, runs: pd.DataFrame, request: FigureOptions) -> Compared | None:
     runs = as_written(results, runs, request)[0]
     metric, sign = judged_by(results, runs, request)
+    if metric not in runs:
+        return None
     found = reported_all(results, runs, request)
     means = means_of(found, metric, sign)
     what = f"{'highest' if sign > 0 else 'lowest'} {metric_in_words(metric, results)}"

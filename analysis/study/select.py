@@ -129,6 +129,8 @@ def what_else(results: Results, runs: pd.DataFrame, but: Sequence[str] = ()) -> 
 
 def with_accuracies(finals: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
     """Return the runs of datasets with accuracies if there are any, else all: one axis cannot show both."""
+    if "test_accuracy" not in finals:
+        return finals, []
     known = finals.groupby("dataset")["test_accuracy"].transform("count") > 0
     if not known.any() or known.all():
         return finals, []
@@ -137,13 +139,17 @@ def with_accuracies(finals: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
 
 
 def metrics(results: Results, asked: Iterable[str], usual: Iterable[str]) -> list[str]:
-    """Return the requested metrics, or those of the default ones that the runs have."""
+    """Return the requested metrics, or those of the default ones that the runs have; ``NoData`` if they have none."""
     known = [name for name in results.rows.columns if name != "run_id" and results.rows[name].notna().any()]
     for name in asked:
         if name not in results.rows:
             there = [metric for metric in known if metric not in COLUMNS[: COLUMNS.index("train_loss")]]
             raise NoData(f"no run has a metric '{name}'{perhaps(name, there)}; there are {', '.join(there)}")
-    return list(asked) or [name for name in dict.fromkeys(usual) if name in known]
+    shown, wanted = [*asked], [*dict.fromkeys(usual)]
+    if shown or not wanted:
+        return shown
+    refuse_unless(not {*wanted}.isdisjoint(known), f"no run has the metric {' or '.join(map(repr, wanted))}")
+    return [name for name in wanted if name in known]
 
 
 def can_be_asked(results: Results, request: FigureOptions) -> None:
@@ -207,8 +213,11 @@ def reference(results: Results, request: FigureOptions = USUAL) -> str | None:
         return max(untuned, key=lambda algo: runs[algo])
     wins = dict.fromkeys(order, 0)
     for _, some in problems(results, finals):
+        metric, sign = judged_by(results, some, request)
+        if metric not in some:
+            continue
         found = reported_all(results, as_written(results, some, request)[0], request)
-        means = means_of(found, *judged_by(results, some, request))
+        means = means_of(found, metric, sign)
         if len(means) > 1:
             wins[means.index[0]] += 1
     return max(order, key=lambda algo: (wins[algo], runs[algo]))

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import pandas as pd
 
+from analysis.results.lacking import lacking_metrics_named
 from analysis.results.plugins import add, everything
 from analysis.results.results import Results
 from analysis.study.figure_options import FigureOptions, check_options
@@ -52,7 +53,8 @@ class TableMaker:
 
     def table(self, results: Results, request: FigureOptions) -> Table:
         """Make the table; raise ``TypeError`` if the function returns no ``Table``."""
-        made = self.make(results, request)
+        with lacking_metrics_named(results):
+            made = self.make(results, request)
         if not isinstance(made, Table):
             raise TypeError(f"{self.make.__name__} returned {made!r}, not a Table")
         return made

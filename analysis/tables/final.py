@@ -79,7 +79,7 @@ def make(results: Results, request: FigureOptions) -> Table:
 def _gaps(found: dict[str, Reported], against: str | None, metric: str) -> dict[str, Interval]:
     """Return the reference minus every other method on one problem, except methods that diverged at every setting."""
     ours = found.get(str(against))
-    if ours is None or ours.runs.empty:
+    if ours is None or ours.runs.empty or metric not in ours.runs:
         return {}
     others = {algo: one for algo, one in found.items() if len(one.runs) and algo != against}
     return {algo: paired(ours.values(metric), one.values(metric), len(others)) for algo, one in others.items()}

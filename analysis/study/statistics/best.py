@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from analysis.drawing.symbols import what_is_tuned
+from analysis.results.errors import NoData
 from analysis.results.wording import ranges
 from analysis.study.statistics.intervals import FEWEST
 
@@ -79,7 +81,7 @@ class Grid:
     """
 
     def __init__(self, finals: pd.DataFrame, over: Sequence[str], by: tuple[str, float] | None = None) -> None:
-        name, self.sign = by or score(finals)
+        self.by, self.sign = by or score(finals)
         self.options = list(over)
         known = finals[self.options].notna().to_numpy().all(axis=1)
         self.runs = finals if known.all() else finals[known]
@@ -98,7 +100,8 @@ class Grid:
         """The position in ``runs`` of setting k at tuning seed j."""
         self.settings = self.runs[self.options].iloc[self.places[:, 0] if whole else []]
         self._well = (self.runs["state"] == "done").to_numpy(bool)
-        values = self.runs[name].to_numpy(float, na_value=np.nan) if name in self.runs else np.full(len(seed), np.nan)
+        known = self.by in self.runs  # a single setting needs no metric to be chosen
+        values = self.runs[self.by].to_numpy(float, na_value=np.nan) if known else np.full(len(seed), 0.0)
         self._scores = np.where(self._well & np.isfinite(values), self.sign * values, -np.inf)[self.places]
         further = ~np.isin(seed, self.seeds)
         self._gone_elsewhere = np.isin(whole, setting[~self._well & further])
@@ -124,7 +127,15 @@ class Grid:
         """The best setting by ``RULE``; None if every setting diverged for some seed.
 
         Divergence at further seeds counts only if these seeds do not report the result.
+
+        Raises:
+            NoData: There are several settings, and no run has the metric that chooses one.
         """
+        if self.by not in self.runs and len(self.settings) > 1:
+            names = "test_accuracy' or 'test_loss" if self.by == "test_loss" else self.by
+            what = what_is_tuned(self.options)
+            how = "to choose it by another metric, type --tune-by METRIC"
+            raise NoData(f"no run has the metric '{names}', by which the {what} is chosen; {how}")
         means = self._means(elsewhere=not self.apart)
         if (place := _first(means)) is None:
             return None
