@@ -95,7 +95,7 @@ MORE_SENTENCES = [
     ("topology", "topology=null", "There is no topology called 'null'. Known: all_reduce, "),
     ("run", "steps=inf", "steps must be a whole number; got inf."),
     ("run", "topology=edges topology.file=gap.txt nodes=4", "no edge for 1 of the 4 nodes: 2; add edges for them."),
-    ("run", "topology=edges topology.file=none.txt", "none.txt: No such file"),
+    ("run", "topology=edges topology.file=none.txt", "none.txt does not exist or is not a regular file"),
     ("run", "topology=edges topology.file=empty.txt", "empty.txt has no edges; expected two node numbers"),
     ("run", "topology=matrix topology.file=empty.csv", "Cannot read a matrix from empty.csv: the file is empty."),
     ("topology", "topology=complete nodes=20000", "A complete graph of 20000 nodes takes 34 GB, and"),
