@@ -31,7 +31,7 @@ def read_frozen(path: Path, part: str, columns: Sequence[str], size: str = "full
         raise NoData(f"there is no {path}; {remedy}")
     try:
         table = pd.read_csv(io.BytesIO(content_of(path) if size == "quick" else path.read_bytes()))
-    except ValueError as error:  # also of pandas, and of a text that is not UTF-8
+    except (ValueError, OverflowError) as error:  # also of pandas, and of a text that is not UTF-8
         raise NoData(f"{path} is no table ({error}); {remedy}") from error
     if lacking := [name for name in columns if name not in table or table[name].isna().any()]:
         raise NoData(f"{path} has no column '{lacking[0]}', or no value in some row; {remedy}")
@@ -49,8 +49,10 @@ def _fault(table: pd.DataFrame, columns: Sequence[str]) -> str:
         if name in columns and (wrong := [value for value in table[name] if value not in allowed]):
             return f"the {name} '{wrong[0]}' instead of one of {', '.join(allowed)}"
     for name in table.columns:
-        numbers = pd.to_numeric(table[name], errors="coerce")  # a column may have words and numbers
-        if (name in columns or name.startswith(OPTION)) and np.isinf(numbers).any():
+        if name not in columns and not name.startswith(OPTION):
+            continue
+        numbers = pd.Series([_number(value) for value in table[name]], dtype=float)  # a column may have words, too
+        if np.isinf(numbers).any():
             return f"the value {numbers[np.isinf(numbers)].iloc[0]} of '{name}', which must be finite"
     keys = [name for name in KEYS if name in columns]
     if (twice := table.duplicated(keys)).any():
@@ -59,3 +61,13 @@ def _fault(table: pd.DataFrame, columns: Sequence[str]) -> str:
         workload, start, reference = table.loc[above, ["workload", "start", "reference"]].iloc[0]
         return f"the reference {reference:g} of {workload}, which must be less than its start {start:g}"
     return ""
+
+
+def _number(value: object) -> float:
+    """Return a value as a real number: infinite if it is too large, NaN if it is a word."""
+    try:
+        return float(value)  # type: ignore[arg-type]
+    except OverflowError:
+        return np.inf
+    except (TypeError, ValueError):
+        return np.nan

@@ -6,6 +6,7 @@ import csv
 import io
 import math
 import shlex
+from collections import Counter
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
@@ -61,7 +62,7 @@ def read_chosen(file: Path, inside: bool = False) -> list[Chosen]:
         tied = (row.get("tied") or "1") not in ("1", "1.0")
         out.append(Chosen(row["ruleset"], row["workload"], row["method"], options, tied))
     keys = [row[:3] for row in out]
-    if twice := [key for key in keys if keys.count(key) > 1]:
+    if twice := [key for key, count in Counter(keys).items() if count > 1]:
         raise UserError(f"{file} has several rows of {' '.join(twice[0])}. Keep one of them.")
     return out
 
@@ -89,9 +90,10 @@ def _value(file: Path, name: str, text: str) -> Any:
         if isinstance(value, str):
             with suppress(ValueError):
                 value = float(value)  # YAML reads 1e-05 as a text
-    except yaml.YAMLError:
+    except (yaml.YAMLError, ValueError, RecursionError):  # ValueError: of dates and of integers with too many digits
         value = None
-    if not isinstance(value, str | int | float) or (isinstance(value, float) and not math.isfinite(value)):
+    odd = isinstance(value, str) and "${" in value  # an interpolation, which Hydra would evaluate
+    if odd or not isinstance(value, str | int | float) or (isinstance(value, float) and not math.isfinite(value)):
         raise UserError(f"{file} has {name} = '{text}', which is no value of an option.")
     return value
 

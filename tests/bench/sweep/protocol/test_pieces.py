@@ -176,7 +176,8 @@ def test_a_piece_is_k_of_n(text):
 
 
 @pytest.mark.parametrize(
-    "text", ["", "[1]", '{"cpu": 3}', '{"cpu": {"D1": "x"}}', '{"cpu": {"D1": -1}}', "[" * 100_000]
+    "text",
+    ["", "[1]", '{"cpu": 3}', '{"cpu": {"D1": "x"}}', '{"cpu": {"D1": -1}}', '{"cpu": {"D1": 1e300}}', "[" * 100_000],
 )
 def test_broken_times_are_named(tmp_path, text):
     (tmp_path / TIMES).write_text(text, encoding="utf-8")
@@ -256,6 +257,7 @@ TABLE = "ruleset,workload,method,algo.eta\n"
         b"\xff\xfe",
         b"a,b\n1,2\n",
         *((TABLE + f"tuned,D1,dsgd,{x}\n").encode() for x in ("[1", "nan", "1,2", "{a: 1}", "1\ntuned,D1,dsgd,3")),
+        *((TABLE + f"tuned,D1,dsgd,{x}\n").encode() for x in ("2026-99-99", "9" * 5000, "[" * 5000, "${oc.env:HOME}")),
     ],
 )
 def test_a_broken_choice_is_named(tmp_path, content):
