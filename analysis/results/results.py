@@ -14,7 +14,7 @@ import pandas as pd
 from analysis.results.contents import contents_of_older_runs
 from analysis.results.declarations import most_frequent
 from analysis.results.errors import NoData, perhaps
-from analysis.results.numbers import fits_word, missing, with_numbers
+from analysis.results.numbers import are_numbers, fits_word, missing, with_numbers
 from bench.base import renamed
 from bench.store.record import ADDED, COLUMNS, DIVERGING_FROM, FINAL, LATER, SINCE, WITH_GROUP
 from bench.store.record import NETWORK_S as NETWORK_S
@@ -76,8 +76,8 @@ class Results:
 
     @cached_property
     def numbers(self) -> list[str]:
-        """The options that are real numbers of some method, which it may be tuned over."""
-        return [name for name in self.options if with_numbers(self.runs, name)[name].dtype.kind == "f"]
+        """The options that are numbers of some method, real or integer, which it may be tuned over."""
+        return [name for name in self.options if are_numbers(with_numbers(self.runs, name)[name])]
 
     @cached_property
     def problem(self) -> list[str]:

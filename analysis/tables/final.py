@@ -15,7 +15,7 @@ from analysis.study.settings import in_order
 from analysis.study.statistics import FEWEST, HELD_OUT, RULE, Interval, Reported, paired
 from analysis.study.tuning import Chosen, gone_in_words, judged_by, score_in_words, setting_of, tuned_over, was_chosen
 from analysis.tables import Table, table
-from analysis.tables.format import DIFFERENCE, interval, spare, summarize, with_settings
+from analysis.tables.format import DIFFERENCE, SETTING, interval, spare, summarize, with_settings
 
 NOTE = (
     f"means with Student's 95 % intervals over seeds, from {FEWEST} seeds on; differences of {{what}} are paired by "
@@ -60,7 +60,7 @@ def make(results: Results, request: FigureOptions) -> Table:
                 row |= {"reference_minus": gap.value, "reference_minus_low": gap.low, "reference_minus_high": gap.high}
             data.append(row)
             schedule = " ".join(sorted(set(mine["schedule"].dropna().map(str)))) if "schedule" in mine else "—"
-            cells = {symbol(option): _in_words(option, algo, chosen, mine) for option in over if option != "schedule"}
+            cells = {_heading(option): _in_words(option, algo, chosen, mine) for option in over if option != "schedule"}
             cells = {"method": name, **cells, "schedule": schedule, "seeds": seeds, **words}
             if header:
                 cells[header] = interval(gap, signed=True) + (f" ({many(gap.count, 'pair')})" if gap else "")
@@ -83,6 +83,12 @@ def _gaps(found: dict[str, Reported], against: str | None, metric: str) -> dict[
         return {}
     others = {algo: one for algo, one in found.items() if len(one.runs) and algo != against}
     return {algo: paired(ours.values(metric), one.values(metric), len(others)) for algo, one in others.items()}
+
+
+def _heading(option: str) -> str:
+    """Return the heading of an option's column, with its group if another column has that heading."""
+    name = symbol(option)
+    return f"algo.{option}" if name in (*SETTING, "method") else name
 
 
 def _in_words(option: str, algo: str, chosen: Chosen, runs: pd.DataFrame) -> str:

@@ -45,7 +45,7 @@ def test_settings_that_differ_in_it_are_not_pooled(results):
     assert sorted(configurations["algo.rounds"]) == [2, 3]
     final = table_makers()["final"].table(read(results), FigureOptions())
     assert list(final.data["runs"]) == [3]
-    assert any("MG-DSGD: 3 runs" in note for note in final.notes)
+    assert list(final.data["algo.rounds"]) in ([2], [3])
 
 
 def test_an_archive_has_it(results, tmp_path):

@@ -14,7 +14,7 @@ from analysis.drawing.style import styles, use_paper_style
 from analysis.figures import FIGURES, drawings, figure
 from analysis.make_figures import main
 from analysis.report.report_data import gather_report
-from analysis.results.archive import write_archive
+from analysis.results.archive import read_archive, write_archive
 from analysis.results.errors import NoData
 from analysis.study.figure_options import FigureOptions
 from analysis.study.outcome import outcome
@@ -27,7 +27,7 @@ from analysis.tables.latex import latex
 from bench.store.record import COLUMNS
 from bench.terminal.command import wrapped
 from reproduction.study import PAPER
-from tests.helpers.invented import results_of
+from tests.helpers.invented import made, results_of
 from tests.messages import IGNORED
 
 pytestmark = pytest.mark.xdist_group("figures")
@@ -37,9 +37,9 @@ pytestmark = pytest.mark.xdist_group("figures")
 def two():
     """Two methods with the paper's schedule and a better one; by consensus the larger stepsize is the best."""
     use_paper_style()
-    made = results_of({"trial": 2}, schedules=("diminishing", "constant"))
-    eta = made.rows["run_id"].map(made.runs.set_index("run_id")["eta"])
-    return replace(made, rows=made.rows.assign(consensus=made.rows["consensus"] / eta**2))
+    found = results_of({"trial": 2}, schedules=("diminishing", "constant"))
+    eta = found.rows["run_id"].map(found.runs.set_index("run_id")["eta"])
+    return replace(found, rows=found.rows.assign(consensus=found.rows["consensus"] / eta**2))
 
 
 @pytest.fixture(scope="module")
@@ -70,6 +70,27 @@ def test_the_schedule_is_tuned_over_like_the_stepsize(two):
     paper = table_makers()["final"].make(two, PAPER)  # the document on the paper has the paper's schedule
     assert set(paper.shown["schedule"]) == {"diminishing"}
     assert any(f"6 {VARIANTS}" in note for note in paper.notes)
+
+
+def test_an_integer_is_tuned_as_beside_methods_without_it(tmp_path):
+    """Beside them, pandas makes it a real number."""
+    local = [{"algo": "kgt", "eta": 0.1, "local_steps": steps, "end": 1 / steps} for steps in (5, 20)]
+    other = {"algo": "dnasa", "end": 0.5}
+    alone, both = (table_makers()["final"].make(made(rows), FigureOptions()) for rows in (local, [*local, other]))
+    assert list(alone.data["local_steps"]) == [20]
+    mine = both.data["algo"] == "kgt"
+    assert list(both.data.loc[mine, "local_steps"]) == [20]
+    same = [name for name in alone.shown if name in both.shown and " minus " not in name]
+    assert both.shown[mine][same].to_dict("records") == alone.shown[same].to_dict("records")
+    write_archive(made([*local, other]), tmp_path)
+    archived = table_makers()["final"].make(read_archive(tmp_path), FigureOptions())
+    assert archived.shown.equals(both.shown)
+
+
+def test_an_option_named_as_a_column_of_the_table_does_not_replace_it():
+    rows = [{"algo": "mine", "eta": 0.1, "T": value, "end": value} for value in (1.5, 2.5)]
+    final = table_makers()["final"].make(made(rows), FigureOptions())
+    assert (list(final.shown["T"]), list(final.shown["algo.T"])) == ([400], ["1.5 (edge)"])
 
 
 def test_settings_are_chosen_by_the_metric_that_is_asked_for(two):
