@@ -23,6 +23,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 if __name__ == "__main__":
@@ -207,11 +208,12 @@ def check_used(given: argparse.Namespace) -> None:
         raise UserError(f"--minutes must be a positive number, got {given.minutes:g}.")
 
 
-def repeated(given: argparse.Namespace) -> list[str]:
-    """Return the options of a status that the commands for its runs need too."""
+def repeated(given: argparse.Namespace, phase: str) -> list[str]:
+    """Return the options of the command for the runs of a phase: those of the status, and a limit of minutes."""
     usual = {"size": "full", "board": BOARD, "workload": [], "done": []}
-    out = []
-    for name in USED["status"]:
+    unused = NOT_USED.get(phase, ())
+    out = [] if "minutes" in unused else ["--minutes", "9"]
+    for name in (name for name in USED["status"] if name not in unused):
         if (value := getattr(given, name)) and value != usual.get(name):
             parts = value if name == "done" else [",".join(value) if name == "workload" else value]
             out += [word for part in parts for word in (f"--{name}", str(part))]
@@ -238,7 +240,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if given.part == "run":
         return run(given, board)
     chosen, archived = settings_chosen(given, board, False), archived_runs(given.done)
-    show_progress(Console(), board, chosen, given.words, repeated(given), given.workload, archived)
+    show_progress(Console(), board, chosen, given.words, partial(repeated, given), given.workload, archived)
     return 0
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import shlex
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 
 from bench.base.errors import UserError
@@ -27,13 +27,13 @@ def show_progress(
     board: Board,
     chosen: Sequence[Chosen],
     words: Sequence[str],
-    options: Sequence[str],
+    options: Callable[[str], Sequence[str]],
     workloads: Sequence[str] = (),
     archived: Collection[str] = (),
 ) -> None:
     """Print a line per phase and workload, the entrants with failed runs, and the commands that are left.
 
-    ``options`` are those that the commands need, such as --size quick.
+    ``options`` are those that the command of a phase needs, such as --size quick.
     """
     check_words(words)
     frozen = (board.folder / FROZEN[-1]).is_file()
@@ -63,9 +63,9 @@ def show_progress(
                 column.append(str(value))
         if left_s:
             times = math.ceil(left_s / PIECE_S)
-            typed = shlex.join([*options, *words])
+            typed = shlex.join([*options(phase), *words])
             often = f"   # {times} times" if times > 1 else ""
-            commands.append(f"python bench/board.py run {phase} --minutes 9 {typed}".rstrip() + often)
+            commands.append(f"python bench/board.py run {phase} {typed}".rstrip() + often)
     show_columns(console, rows, ())
     if not measured:
         console.print("The minutes are those of one H200. The phase pilot measures this machine.", soft_wrap=True)

@@ -1,8 +1,12 @@
 """Pieces of a phase: they divide it, and a repeated command computes only what is left."""
 
 import json
+import os
 import re
 import shlex
+import subprocess
+import sys
+from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -210,6 +214,41 @@ def test_the_commands_of_a_status_have_its_options(small, tmp_path, capsys):
     assert command.main(["status", *options, f"results={tmp_path}"]) == 0
     (line,) = [line for line in capsys.readouterr().out.splitlines() if "board.py run tune" in line]
     assert shlex.join([*options, f"results={tmp_path}"]) in line
+
+
+def test_the_commands_of_a_status_are_accepted(small, tmp_path, capsys):
+    chosen = tmp_path / "chosen.csv"
+    chosen.write_text("ruleset,workload,method,algo.eta\n", encoding="utf-8")
+    assert command.main(["status", "--chosen", str(chosen), "--board", str(small), f"results={tmp_path}"]) == 0
+    lines = [line for line in capsys.readouterr().out.splitlines() if "board.py run" in line]
+    assert {line.split()[3] for line in lines} >= {"pilot", "gate", "dev", "tune"}
+    for line in lines:
+        command.parsed(shlex.split(line, comments=True)[2:])
+
+
+@pytest.mark.thorough
+def test_a_script_runs_phases_with_several_processes_and_packs_them(small, tmp_path):
+    script = Path(command.__file__).parents[1] / "board" / "on_one_gpu.sh"
+    where = {"PYTHON": sys.executable, "DEVICE": "cpu", "BOARD": str(small)}
+
+    def typed(name, *words, **more):
+        place = {"RESULTS": str(tmp_path / f"{name}_results"), **more}
+        told = subprocess.run(
+            ["bash", script, "300", tmp_path / name, *words],
+            env={**os.environ, **where, **place},
+            capture_output=True,
+            text=True,
+            timeout=400,
+        )
+        assert told.returncode == 0, told.stdout + told.stderr
+        return archived_runs([tmp_path / name])
+
+    first = typed("first", "tune:A", PROCESSES="2")
+    rest = typed("rest", "tune", "dev", PROCESSES="3", DONE=str(tmp_path / "first"))
+    wanted = [run.run_id for one in composed(cells(read(small), "tune"), []) for run in one.runs]
+    assert first == {run for run in wanted if run in first}
+    assert not first & rest
+    assert first | rest >= set(wanted)
 
 
 def test_the_status_names_an_unknown_workload(small, tmp_path, capsys):
