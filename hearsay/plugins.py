@@ -16,7 +16,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bench.base import cells as modules
 from bench.base import errors, imported, registry
@@ -27,7 +27,11 @@ from bench.store.files import write_text
 from bench.store.regular import content_of, is_regular, make_folder
 from hearsay import cells, values
 
+if TYPE_CHECKING:
+    from bench.config.run_config import RunConfig
+
 FILE = "Write it to a file and call hearsay.plugin('mine.py')."
+EDITED = "{file} was edited after its import. Restart Python, or the kernel of the notebook."
 Item = tuple[Registry[Any], str]
 """A registered name."""
 
@@ -187,13 +191,22 @@ def _written(folder: Path, module: str, text: str) -> Path:
     return file
 
 
+def refuse_edited(configs: Iterable[RunConfig]) -> None:
+    """Reject runs whose source was edited: Python would compute them, or find them done, with what it has imported."""
+    from bench.build.fingerprint import sources
+
+    edited = set(imported.changed())
+    if edited and (used := sorted(edited & {name for config in configs for name in sources(config)})):
+        raise UserError(EDITED.format(file=used[0]))
+
+
 def _load(module: str, file: Path) -> ModuleType:
     discover()  # the names of the suite come first
     if (known := sys.modules.get(module)) is not None:
         if Path(str(known.__file__)).resolve() != file:
             raise UserError(f"Another module is called '{module}' ({known.__file__}). Rename {file}.")
         if imported.name(file) in imported.changed():
-            raise UserError(f"{file} was edited after its import. Restart Python, or the kernel of the notebook.")
+            raise UserError(EDITED.format(file=file))
     importlib.invalidate_caches()
     _importing.append(module)
     try:

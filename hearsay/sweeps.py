@@ -60,7 +60,7 @@ def sweep(settings: Mapping[str, Any] | None = None, /, *, quiet: bool = False, 
     from bench.sweep.gather import gather, sweep_name
     from bench.sweep.preflight import checked
     from bench.sweep.sweep import run_sweep
-    from hearsay.plugins import register_cells
+    from hearsay.plugins import refuse_edited, register_cells
     from hearsay.reading import evaluations
     from hearsay.settings import words
 
@@ -75,6 +75,7 @@ def sweep(settings: Mapping[str, Any] | None = None, /, *, quiet: bool = False, 
             say_broken_plugins()
             source, typed = USUAL.divide(typed)
             configs, _ = gather(typed, checked, Console(stderr=True, soft_wrap=True), source)
+            refuse_edited(configs)
         with preemptible():
             results = run_sweep(configs, console(quiet), sweep_name(typed, source))
     for sentence in _notes(results):

@@ -82,3 +82,42 @@ def test_an_edited_file_asks_for_a_new_start(tmp_path):
     first, second = done.stdout.splitlines()
     assert first == "True"
     assert "filed.py" in second
+
+
+MODULE = """
+import torch
+
+class Net(torch.nn.Module):
+    def __init__(self, inputs, classes):
+        super().__init__()
+        self.last = torch.nn.Linear(64, classes)
+
+    def forward(self, x):
+        return self.last(x.flatten(1))
+"""
+
+
+@pytest.mark.thorough
+def test_a_sweep_rejects_files_that_were_edited_after_their_import(tmp_path):
+    (tmp_path / "filed.py").write_text(METHOD.format(name="filed"))
+    (tmp_path / "net_of_mine.py").write_text(MODULE)
+    text = (
+        "import hearsay, pathlib\n"
+        "hearsay.plugin('filed.py')\n"
+        "how = {'model': 'module', 'model.target': 'net_of_mine:Net', 'dataset': 'digits', 'nodes': 2, 'steps': 2}\n"
+        "def sweep(algo):\n"
+        "    try:\n        hearsay.sweep(how, algo=algo, tracker='none', quiet=True)\n        print('done')\n"
+        "    except hearsay.UserError as error:\n        print(error)\n"
+        "sweep('filed')\n"
+        "for name, algo in (('filed.py', 'filed'), ('net_of_mine.py', 'dsgd')):\n"
+        "    sweep('dsgd')\n"
+        "    pathlib.Path(name).write_text(pathlib.Path(name).read_text() + '# edited')\n"
+        "    sweep(algo)\n"
+    )
+    (tmp_path / "use.py").write_text(text)
+    done = python(str(tmp_path / "use.py"), cwd=tmp_path, PYTHONPATH=f"{ROOT}:{tmp_path}")
+    assert done.returncode == 0, done.stderr
+    *_, first, again, second = said = done.stdout.splitlines()
+    assert (said[:2], again) == (["done", "done"], "done")
+    assert first.startswith("filed.py ")
+    assert second.startswith("net_of_mine.py ")
