@@ -4,7 +4,8 @@ The analysis commands read an archive like a results folder. Logs and
 configurations are not packed, nor are runs that have not ended; the command
 names those. With several sources, the first one in which a run has ended
 provides it, or a later one that has the same results and more metrics of it.
-The command names runs whose results differ between sources.
+The command names runs whose results differ between sources. It does not replace
+an archive that has other runs.
 
 Examples:
   python analysis/archive.py results archive
@@ -24,12 +25,14 @@ if __name__ == "__main__":
     begin()
 
 
-from analysis.results.archive import check_target, write_archive
+from analysis.results.archive import check_target, is_archive, read_archive, write_archive
 from analysis.results.duplicates import contradicting, together
-from analysis.results.errors import in_sentences
+from analysis.results.errors import NoData, in_sentences
 from analysis.results.fewer import with_metrics
+from analysis.results.results import Results
 from analysis.results.warnings import unreadable
 from analysis.results.wording import many
+from bench.base.errors import UserError
 from bench.store.record import FINAL
 from bench.terminal.command import say
 from bench.terminal.visible import in_line
@@ -64,6 +67,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     bare = bare[~bare.isin(results.rows["run_id"])]
     if len(bare):
         say(f"Not packing {many(len(bare), 'run')} without evaluations: {_some([*bare])}.")
+    if lost := _lost(arguments.archive, results):
+        raise UserError(
+            f"{arguments.archive} is an archive with {many(len(lost), 'run')} that the sources do not have: "
+            f"{_some(lost)}. Type it as a source too, or type another ARCHIVE."
+        )
     write_archive(
         with_metrics(results, arguments.metrics.split(",")) if arguments.metrics else results, arguments.archive
     )
@@ -73,6 +81,18 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stdout,
     )
     return 0
+
+
+def _lost(archive: Path, results: Results) -> list[str]:
+    """Return the runs of an existing archive that a new one in its place would not have."""
+    if not is_archive(archive):
+        return []
+    try:
+        before = read_archive(archive).runs["run_id"]
+    except NoData:  # it is damaged
+        return []
+    ended = results.runs.loc[results.runs["state"].isin(FINAL), "run_id"]
+    return [str(run) for run in before[~before.isin(ended)]]
 
 
 def _some(names: Sequence[str]) -> str:

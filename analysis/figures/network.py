@@ -20,7 +20,7 @@ from analysis.study.figure_options import FigureOptions
 from analysis.study.placement import MOST_ORDERS, best_and_worst
 from analysis.study.select import DRAWN_FOR, NO_NETWORK, as_written, problems, refuse_unless, what_else
 from analysis.study.settings import Key, apart
-from analysis.study.targets import TARGET_RULE, hits, seconds_until, target_method
+from analysis.study.targets import TARGET_RULE, hits, left_out, seconds_until, target_method, with_targets
 from analysis.study.tuning import Chosen, at_best, columns_of, rule_in_words
 from analysis.study.variants import shown_values
 from bench.clock import Network
@@ -39,6 +39,7 @@ class Compared(NamedTuple):
     chosen: Chosen
     setter: str
     hits: pd.DataFrame
+    without: int  # runs that have no target
 
     @property
     def reaching(self) -> list[str]:
@@ -150,13 +151,15 @@ def _most_compared(results: Results, request: FigureOptions, network: Network) -
         if runs["algo"].nunique() < 2 or (network.sites and key["nodes"] > len(network.sites) and not network.deal):
             continue
         best, chosen = at_best(results, as_written(results, runs, request)[0], request)
-        if best["algo"].nunique() < 2:
+        setter = target_method(results, best["algo"].unique(), request) if len(best) else ""
+        targeted = with_targets(best, setter)
+        if targeted["algo"].nunique() < 2:
             continue
-        setter = target_method(results, best["algo"].unique(), request)
-        one = Compared(key, best, chosen, setter, hits(results, best, setter))
+        without = len(best) - len(targeted)
+        one = Compared(key, targeted, chosen, setter, hits(results, targeted, setter), without)
         fits, ring = not network.sites or key["nodes"] <= len(network.sites), key["topology"] == "ring"
         usual, late = -len(among.telling(key)), one.hits["evaluation"].min()
-        rank = len(one.reaching), fits, ring, usual, float(late), len(best)
+        rank = len(one.reaching), fits, ring, usual, float(late), len(targeted)
         found += [(rank, one)] if len(one.reaching) >= 2 else []
     if not found:
         raise NoData("no problem has two methods of which every seed reaches the target")
@@ -176,7 +179,7 @@ def _notes(results: Results, one: Compared, network: Network, request: FigureOpt
     ]
     if missed := [style.label for algo, style in look.items() if algo not in one.reaching]:
         out.append(f"not drawn, since a seed misses the target: {', '.join(missed)}")
-    return [*out, *rule_in_words(results, one.runs, one.chosen, request=request)]
+    return [*out, *left_out(0, one.without), *rule_in_words(results, one.runs, one.chosen, request=request)]
 
 
 def _orders(orders: tuple[Network, Network] | None, drawn: pd.DataFrame) -> list[str]:

@@ -1,4 +1,4 @@
-"""Contents of the files of runs that are older than the labels of contents."""
+"""Files that settings of runs name: their contents count, not their paths."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from typing import Any
 
 import pandas as pd
 
+CONTENT = ".content"
+"""The end of the label of a content, after that of its path; network.content belongs to network.path."""
 FILES = {"topology.file.content": ("graph/edges-", "graph/matrix-"), "dataset.path.content": ("data/file-",)}
 """The contents that manifests recorded before they were labels, with the names of their entries."""
 
@@ -20,6 +22,17 @@ def contents_of_older_runs(runs: pd.DataFrame, facts: Mapping[str, Mapping[str, 
         found = pd.Series([known.get(entry) if entry else None for entry in entries], index=runs.index, dtype=object)
         if (runs[label].isna() & found.notna()).any():
             out[label] = runs[label].astype(object).where(runs[label].notna(), found)
+    return out
+
+
+def paths_by_content(runs: pd.DataFrame) -> dict[str, pd.Series]:
+    """Return the labels of paths, with one path for all files of the same content: such runs solve one problem."""
+    out: dict[str, pd.Series] = {}
+    for content in (name for name in runs if name.endswith(CONTENT)):
+        label = "network.path" if content == f"network{CONTENT}" else content.removesuffix(CONTENT)
+        if label in runs and runs[label].nunique() > runs[content].nunique():
+            first = runs.dropna(subset=[label, content]).drop_duplicates(content).set_index(content)[label]
+            out[label] = runs[content].map(first).where(runs[content].notna(), runs[label])
     return out
 
 

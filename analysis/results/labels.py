@@ -40,7 +40,7 @@ METRICS = {
     "samples": "samples drawn by the network",
     "gradients": "gradients computed by the network",
     "rounds": "communication rounds",
-    "scalars_sent": "scalars sent by the network",
+    "scalars_sent": "scalars sent by the network, before compression",
     "bytes": "bytes sent by the network",
     "wall_s": "seconds",
 }

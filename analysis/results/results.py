@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from analysis.results.contents import contents_of_older_runs
+from analysis.results.contents import contents_of_older_runs, paths_by_content
 from analysis.results.declarations import most_frequent
 from analysis.results.errors import NoData, perhaps
 from analysis.results.numbers import are_numbers, fits_word, missing, with_numbers
@@ -60,10 +60,9 @@ class Results:
         later = {name: value for name, value in SINCE.items() if name in self.runs and self.runs[name].isna().any()}
         if later:  # some runs are older than a setting: they had its default
             object.__setattr__(self, "runs", self.runs.fillna(later).infer_objects())
-        if options := _of_older_runs(self.runs):
-            object.__setattr__(self, "runs", self.runs.assign(**options))
-        if contents := contents_of_older_runs(self.runs, self.facts):
-            object.__setattr__(self, "runs", self.runs.assign(**contents))
+        for find in (_of_older_runs, partial(contents_of_older_runs, facts=self.facts), paths_by_content):
+            if labels := find(self.runs):
+                object.__setattr__(self, "runs", self.runs.assign(**labels))
 
     @cached_property
     def options(self) -> list[str]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any
@@ -14,7 +15,9 @@ from analysis.results.errors import NoData
 from analysis.results.results import NETWORK_S, Results
 from analysis.results.wording import many
 from bench.base.errors import UserError
+from bench.base.options import attribute_options
 from bench.clock import Network, RunCosts, costs_of_run, network_of_run, seconds
+from bench.clock.choice import content_of
 from bench.store.record import LATER
 from bench.terminal.visible import in_line
 
@@ -23,6 +26,8 @@ NONE = LATER["network"]
 VIRTUAL = "virtual_s"
 FOREIGN = (ArithmeticError, LookupError, MemoryError, RecursionError, TypeError, ValueError)
 """The errors of labels and columns of another program."""
+OTHER = "The file of network={name} was edited since. For the present one, add --network {name}."
+"""The reason why a run has no time: its network had another content."""
 NAMED = 3
 """The largest number of runs that a sentence names."""
 
@@ -102,9 +107,11 @@ def on_own_networks(results: Results) -> tuple[Results, list[str]]:
                 titles.add(_title(own_labels))
                 column[places[run]] = results.rows[VIRTUAL].to_numpy(float)[places[run]]
                 continue
-            network, seed = _own_network(tuple(sorted(own_labels.items())))
+            network, seed, content = _own_network(tuple(sorted(own_labels.items())))
             titles.add(network.title or network.name)
-            if run in costs:
+            if _recorded(results.facts.get(run, {}), name := str(labels["network"])) not in (None, content):
+                wrong[run] = OTHER.format(name=name)
+            elif run in costs:
                 column[places[run]] = seconds(replace(costs[run], seed=seed), network).slowest
             else:
                 wrong[run] = reasons[run]
@@ -142,11 +149,22 @@ def _of_network(label: str) -> bool:
 
 
 @lru_cache(maxsize=256)
-def _own_network(labels: tuple[tuple[str, Any], ...]) -> tuple[Network, int]:
-    """Return the network of a run and its seed; runs with the same labels share it, and so the cache of the clock."""
+def _own_network(labels: tuple[tuple[str, Any], ...]) -> tuple[Network, int, str]:
+    """Return the network of a run by its labels, its seed, and a digest of its present content.
+
+    Runs with the same labels share the network, and so the cache of the clock.
+    """
     own = network_of_run(dict(labels))
     assert own is not None
-    return own.network(), own.seed
+    options = {name: getattr(own, name) for name in attribute_options(type(own))}
+    return own.network(), own.seed, content_of(str(dict(labels)["network"]), options)
+
+
+def _recorded(manifest: Mapping[str, Any], name: str) -> Any:
+    """Return the digest of the network that a run was made with; None if its manifest has none."""
+    sources = manifest.get("sources")
+    found = sources.items() if isinstance(sources, dict) else ()
+    return next((digest for key, digest in found if re.fullmatch(rf"network/{re.escape(name)}(-\w+)?", key)), None)
 
 
 def without_time(wrong: dict[str, str], network: Network | None = None) -> list[str]:

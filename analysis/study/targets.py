@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.results.results import Results
+from analysis.results.wording import many
 from analysis.study.figure_options import FigureOptions
 from analysis.study.select import reference
 from bench.base.errors import UserError
@@ -39,6 +40,20 @@ def targets(rows: pd.DataFrame, algo: str) -> pd.Series:
     least = theirs.groupby("seed")["train_loss"].min()
     start = theirs[theirs["step"] == 0].groupby("seed")["train_loss"].min()
     return least + TAU * (start - least)
+
+
+def with_targets(runs: pd.DataFrame, algo: str) -> pd.DataFrame:
+    """Return the runs that have a target: those with seeds that ``algo``, which sets the targets, was run with."""
+    return runs[runs["seed"].isin(runs.loc[runs["algo"] == algo, "seed"])]
+
+
+def left_out(alone: int, without: int) -> list[str]:
+    """Return notes on the numbers of runs that no method is compared with, and of runs without a target."""
+    reasons = {
+        "no other method was run on the same problem and seeds": alone,
+        "the method that sets the target was not run with the same seed": without,
+    }
+    return [f"{many(count, 'run')} left out: {reason}" for reason, count in reasons.items() if count]
 
 
 def hits(results: Results, runs: pd.DataFrame, algo: str) -> pd.DataFrame:

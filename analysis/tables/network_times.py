@@ -16,7 +16,7 @@ from analysis.study.figure_options import FigureOptions
 from analysis.study.select import NO_NETWORK, as_written, clock_note, problems, refuse_unless
 from analysis.study.settings import in_order
 from analysis.study.statistics import FEWEST, Interval, mean
-from analysis.study.targets import TARGET_RULE, hits, seconds_until, target_method
+from analysis.study.targets import TARGET_RULE, hits, left_out, seconds_until, target_method, with_targets
 from analysis.study.tuning import at_best, setting_of
 from analysis.study.variants import shown_values
 from analysis.tables import Table, table
@@ -36,16 +36,19 @@ def make(results: Results, request: FigureOptions) -> Table:
     if own and not results.network:
         results, notes_on_own = on_own_networks(results)
     data, shown, setters, values = [], [], set(), list[str]()
+    alone = without = 0  # runs that are left out
     untimed: dict[Network, dict[str, str]] = {network: {} for network in request.networks}
     for key, runs in in_order(problems(results, results.finals)):
         runs = as_written(results, runs, request)[0]
         best, chosen = at_best(results, runs, request)
-        if best["algo"].nunique() < 2:
+        setter = target_method(results, best["algo"].unique(), request) if len(best) else ""
+        targeted = with_targets(best, setter)
+        if targeted["algo"].nunique() < 2:
+            alone += len(best)
             continue
-        setter = target_method(results, best["algo"].unique(), request)
+        without += len(best) - len(targeted)
+        best = targeted
         found = hits(results, best, setter)
-        if found["evaluation"].isna().all():
-            continue
         costs, wrong = costs_of(results, found["run_id"])
         for network in request.networks:
             found[_heading(network)], more = seconds_until(found, costs, network)
@@ -66,10 +69,10 @@ def make(results: Results, request: FigureOptions) -> Table:
             data.append({**row, "missed": missed, "runs": len(mine)})
             shown.append((key, cells))
     sentences = [sentence for network, wrong in untimed.items() for sentence in without_time(wrong, network)]
-    refuse_unless(bool(shown), "no problem has two methods with a run that reaches its target")
+    refuse_unless(bool(shown), "no problem has two methods with the same seed")
     notes = [TARGET_RULE.format(method=" or ".join(sorted(setters))), NOTE, *(_source(n) for n in request.networks)]
     notes += clock_note(results, NETWORK_S) if own else []
-    notes += [*dict.fromkeys(values), *sentences, *notes_on_own]
+    notes += [*left_out(alone, without), *dict.fromkeys(values), *sentences, *notes_on_own]
     return Table(with_settings(shown), pd.DataFrame(data), notes)
 
 

@@ -213,6 +213,8 @@ def build_model(config: RunConfig, arrays: Arrays, loss: Loss) -> Model:
         start, again = (model.initial(np.random.default_rng(0)) for _ in range(2))
         if not np.array_equal(start, again, equal_nan=True):
             raise UserError(f"model={name}: initial must draw only with the generator that it receives.")
+        if config.init == "independent" and np.array_equal(start, model.initial(np.random.default_rng(1))):
+            raise UserError(f"model={name} has one start only, so init=independent has no effect. Use init=shared.")
         x = torch.as_tensor(start, dtype=torch.float64).unsqueeze(0)
         if x.shape[1] != model.layout.size:
             raise UserError(f"model={name}: a start has {x.shape[1]} parameters, its layout {model.layout.size}.")

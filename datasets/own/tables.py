@@ -26,6 +26,10 @@ HEADER = (
 )
 COMMAS = re.compile(r"\d,\d+;|;[+-]?\d+,\d")
 """Decimal comma next to a semicolon."""
+INDEX = "index_columns"
+"""The entry of pandas in a parquet file that names the columns of a row index."""
+UNNAMED = r"Unnamed: \d+"
+"""The name that pandas gives to the column of a row index that it reads from a csv file."""
 POINTS = re.compile(rb"(?<![\d.])[1-9]\d{0,2}\.\d{3}(?![\d.])")
 """Point that may be a thousands separator."""
 
@@ -119,7 +123,9 @@ def read_parquet(name: str, raw: bytes) -> pd.DataFrame:
         for place, field in enumerate(table.schema):  # pandas rounds integers of a dictionary next to missing values
             if pa.types.is_dictionary(field.type):
                 table = table.set_column(place, field.name, table.column(place).cast(field.type.value_type))
-        return table.to_pandas(ignore_metadata=True, integer_object_nulls=True)  # an index is a column, integers exact
+        frame = table.to_pandas(ignore_metadata=True, integer_object_nulls=True)  # an index is a column, integers exact
+        frame.attrs[INDEX] = [each for each in (table.schema.pandas_metadata or {}).get(INDEX, []) if each in [*frame]]
+        return frame
     except (pa.ArrowException, OSError) as error:
         raise UserError(f"{name} is not a parquet file: {sentence(error)}") from error
 
@@ -136,6 +142,12 @@ def columns_of(
         if each not in known:
             raise UserError(f"{name} has no column called {each!r}.{closest(each, known)}")
     used = [each for each in known if each not in drop or each == column]
+    numbers = [each for each in used if each in frame.attrs.get(INDEX, ()) or re.fullmatch(UNNAMED, each)]
+    if column not in numbers and numbers:  # their order may follow the target
+        raise UserError(
+            f"The column {numbers[0]!r} of {name} is the row index of pandas. Save the table with index=False, or skip "
+            f"the column: add \"dataset.drop=['{numbers[0]}']\"."
+        )
     columns = {each: _column(each, frame[each], writing, each in words) for each in used}
     target = columns.pop(column)
     if not columns:

@@ -65,8 +65,9 @@ def _change(row: dict[str, Any]) -> str:
 
 def stepsizes_in_words(results: Results, finals: pd.DataFrame) -> list[str]:
     """A note on the stepsizes of the methods that have one."""
-    known = finals[finals["eta"].notna()] if "eta" in finals else finals.iloc[:0]
-    etas = known.groupby("algo")["eta"].unique()
+    if "eta" not in finals:
+        return []
+    etas = finals[finals["eta"].notna()].groupby("algo")["eta"].unique()
     words = [
         f"{method_name(algo, results)} η={', '.join(f'{eta:g}' for eta in sorted(some))}" for algo, some in etas.items()
     ]

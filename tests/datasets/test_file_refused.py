@@ -4,6 +4,7 @@ import datetime
 import gzip
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -18,6 +19,7 @@ BAD: dict[str, tuple[str | bytes, str]] = {
     "empty.csv": (b"", "empty"),
     "only_names.csv": (HEAD, "a, b, y"),
     "twice.csv": (GOOD.replace("a,b", "a,a"), "'a'"),
+    "index.csv": (GOOD.replace("a,b", "Unnamed: 0,b"), r"'Unnamed: 0' .*dataset.drop=\['Unnamed: 0'\]"),
     "nameless.csv": (GOOD.replace("a,b", "a,"), "Column 2"),
     "headless.csv": (GOOD.removeprefix(HEAD), "'0,0,0'.*dataset.header=false"),
     "alone.csv": ("y\n" + "1\n0\n" * 9, "'y'"),
@@ -116,6 +118,17 @@ def test_rejects_arrays_that_are_no_samples_with_targets(name, tmp_path):
     np.savez(tmp_path / "t.npz", **arrays)
     with pytest.raises(UserError, match=reason):
         load(tmp_path / "t.npz")
+
+
+def test_a_row_index_of_pandas_is_no_input(tmp_path):
+    frame = pd.DataFrame({"a": range(20), "y": [0, 1] * 10}).sample(frac=1, random_state=0)
+    for name, table in {"__index_level_0__": frame, "day": frame.rename_axis("day")}.items():
+        table.to_parquet(tmp_path / "t.parquet")
+        with pytest.raises(UserError, match=rf"'{name}' .*dataset.drop=\['{name}'\]"):
+            load(tmp_path / "t.parquet", "y")
+        assert load(tmp_path / "t.parquet", "y", drop=[name]).train_x.shape[1] == 1
+    frame.to_parquet(tmp_path / "t.parquet", index=False)
+    assert load(tmp_path / "t.parquet", "y").train_x.shape[1] == 1
 
 
 def test_a_parquet_column_that_is_neither_numbers_nor_words_is_named(tmp_path):

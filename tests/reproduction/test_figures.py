@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from reproduction.study import published
-from tests.helpers.invented import of
+from reproduction.study.families import stepsizes_in_words
+from tests.helpers.invented import made, of
 from tests.helpers.mentions import mentions
 
 pytestmark = pytest.mark.xdist_group("figures")
@@ -74,3 +75,8 @@ def test_published_numbers_are_the_ones_of_the_paper():
     assert published.of_dnasa(ring)["test_accuracy"].tolist() == [84.85]
     assert ring[ring["algo"] == "dsgd"]["test_accuracy"].max() == 85.1
     assert published.rows_of_setting("digits", "ring", 40).empty
+
+
+def test_runs_without_a_stepsize_have_no_note_on_stepsizes():
+    found = made([{"algo": "dnasa", "end": 0.5}])
+    assert stepsizes_in_words(found, found.finals) == []

@@ -72,6 +72,22 @@ def test_the_table_has_the_time_to_the_target_on_every_network():
     assert shown.loc["D-SGD", "seconds (slow)"].found.value == pytest.approx(expected(200), rel=1e-3)
 
 
+def test_seeds_without_a_target_are_left_out():
+    """D-SGT has seeds that D-SGD, which sets the targets, lacks, and on another problem it is alone."""
+    rows = [{"algo": "dsgd", "seed": seed} for seed in range(3)]
+    rows += [{"algo": "dsgt", "seed": seed, "accuracy": 1.0} for seed in range(6)]
+    found = timed([*rows, {"algo": "dsgt", "seed": 0, "nodes": 4}])
+    made = table_makers()["network_times"].make(found, FigureOptions(networks=(slow(),)))
+    assert made.data.set_index("algo")[["missed", "runs"]].to_dict("index") == {
+        "dsgd": {"missed": 0, "runs": 3},
+        "dsgt": {"missed": 0, "runs": 3},
+    }
+    assert [note.split()[0] for note in made.notes if "left out" in note] == ["1", "3"]
+    picture = drawings()["network"].draw(found, FigureOptions(networks=(slow(),)))
+    assert set(picture.data["algo"]) == {"dsgd", "dsgt"}
+    assert sum("left out" in note for note in picture.notes) == 1
+
+
 def test_rejects_two_networks_of_one_name():
     wan = load_network("wan")
     with pytest.raises(UserError, match="wan"):

@@ -192,3 +192,16 @@ def test_rejects_an_archive_with_a_column_twice(tmp_path, name):
     without_digests(tmp_path)
     with pytest.raises(NoData):
         read_archive(tmp_path)
+
+
+def test_an_archive_with_other_runs_is_not_replaced(tmp_path, capsys):
+    one, other = tmp_path / "one", tmp_path / "other"
+    write_archive(made(8, 16), one)
+    write_archive(made(8, 16, 32), other)
+    before = files_of(other)
+    assert main([str(one), str(other)]) == 2
+    assert str(other) in capsys.readouterr().err
+    assert files_of(other) == before
+    assert main([str(one), str(other), str(other)]) == 0
+    assert len(read_archive(other).runs) == 3
+    assert main([str(other), str(one)]) == 0

@@ -12,7 +12,9 @@ from analysis.results.seconds import has_networks, on_network, on_own_networks
 from analysis.study.figure_options import FigureOptions
 from analysis.tables.network_times import OWN, make
 from bench.base.errors import UserError
+from bench.base.options import attribute_options
 from bench.clock import load_network, network_of_run, seconds
+from bench.clock.choice import content_of
 from bench.clock.stored import costs_of_run
 from tests.helpers.mentions import mentions
 from tests.helpers.timed import slow, timed
@@ -43,6 +45,16 @@ def test_runs_have_the_time_of_their_own_network():
         assert ends[run] == pytest.approx(seconds(replace(costs, seed=3), network).slowest[-1], rel=1e-12)
     assert ends["run1"] > 3 * ends["run0"]
     assert ends["run2"] == ends["run3"] == 2.0
+
+
+def test_a_network_that_was_edited_since_the_run_gives_no_time():
+    made, own = both(), network_of_run({**LAN, "network.slow": 4.0})
+    options = {name: getattr(own, name) for name in attribute_options(type(own))}
+    made.facts["run0"]["sources"] = {"network/lan-1a2b3c4d": "0123456789abcdef"}
+    made.facts["run1"]["sources"] = {"network/lan-1a2b3c4d": content_of("lan", options)}
+    found, (sentence,) = on_own_networks(made)
+    assert mentions(sentence, "run0", "network=lan", "--network lan")
+    assert found.rows.loc[found.rows[NETWORK_S].isna(), "run_id"].unique().tolist() == ["run0"]
 
 
 def test_a_run_without_a_network_is_named_if_others_have_one():

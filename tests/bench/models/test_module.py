@@ -291,6 +291,13 @@ def test_rejects_dependence_on_the_batch_if_the_first_inputs_are_equal(equal, mo
         check(config(dataset="digits", model=net, nodes=2))
 
 
+def test_rejects_independent_starts_of_a_module_with_one_start():
+    net = {"name": "module", "target": "tests.helpers.nets:Seeded"}
+    check(config(dataset="digits", model=net, nodes=2))
+    with pytest.raises(UserError, match="init=independent"):
+        check(config(dataset="digits", model=net, nodes=2, init="independent"))
+
+
 def test_kwargs_are_a_mapping_and_tell_runs_apart():
     one, other = (config(dataset="digits", model={**NET, "kwargs": {"width": w}}) for w in (6, 9))
     assert one.run_id != other.run_id
