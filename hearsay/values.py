@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import ast
+import copyreg
 import hashlib
 import inspect
-from collections.abc import Iterable, Mapping
-from dataclasses import is_dataclass
-from types import FunctionType, SimpleNamespace
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+from types import FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import torch
 
 from bench.base.errors import UserError
+from bench.base.registry import Registry
 from hearsay import cells
 
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
@@ -24,8 +27,8 @@ SHOWN = 60
 def described(names: Iterable[str], values: Mapping[str, Any]) -> dict[str, Any]:
     """Return descriptions of the values of a module that stay if a value is changed in place; equal for equal values.
 
-    Numbers, texts, arrays and containers are described completely, and so are functions and classes of the module.
-    Other objects are described by their type.
+    Functions and classes of the module are described by their source, those of other modules by their names. Of an
+    object that Python cannot copy, only the type and the attributes are described.
     """
     home = values["__name__"]
     return {name: _or_type(values[name], home) for name in names if name in values}
@@ -69,37 +72,61 @@ def _short(text: str) -> str:
 def _or_type(value: Any, home: str) -> Any:
     try:
         return _description(value, home)
-    except RecursionError:  # a container that contains itself
+    except RecursionError:  # a container of too many levels
         return type(value).__qualname__
 
 
-def _description(value: Any, home: str) -> Any:
+def _description(value: Any, home: str, within: frozenset[int] = frozenset()) -> Any:
+    """Return a description of a value; ``within`` are the objects that contain it, by their ids."""
     kind = type(value).__qualname__
+    if id(value) in within:
+        return kind, "contains itself"
+    each = partial(_description, home=home, within=within | {id(value)})
     if isinstance(value, torch.Tensor):
         wide = value.float() if value.dtype == torch.bfloat16 else value  # NumPy has no bfloat16
-        return kind, str(value.dtype), _description(wide.detach().cpu().numpy(), home)
+        return kind, str(value.dtype), each(wide.detach().cpu().numpy())
     match value:
         case None | bool() | int() | float() | complex() | str() | bytes() | range() | slice():
             return kind, repr(value)
         case np.ndarray() | np.generic() if value.dtype != object:
             content = hashlib.sha256(np.ascontiguousarray(value).tobytes()).hexdigest()
             return kind, str(value.dtype), value.shape, content
+        case np.ndarray():
+            return kind, value.shape, [each(one) for one in value.ravel()]
         case list() | tuple():
-            return kind, [_description(each, home) for each in value]
+            return kind, [each(one) for one in value]
         case dict():
-            pairs = ((_description(key, home), _description(each, home)) for key, each in value.items())
-            return kind, sorted(pairs, key=repr)
+            return kind, sorted(((each(key), each(one)) for key, one in value.items()), key=repr)
         case set() | frozenset():
-            return kind, sorted((_description(each, home) for each in value), key=repr)
+            return kind, sorted(map(each, value), key=repr)
         case FunctionType() | type():
             return _definition(value, home)
+        case ModuleType():
+            return kind, value.__name__
+        case Registry():  # each registration changes it
+            return kind
         case property() | staticmethod() | classmethod():
-            return kind, _description(getattr(value, "fget", None) or getattr(value, "__func__", None), home)
-        case SimpleNamespace():
-            return kind, _description(vars(value), home)
-    if is_dataclass(value):
-        return kind, _description(vars(value), home) if hasattr(value, "__dict__") else None
-    return kind
+            return kind, each(getattr(value, "fget", None) or getattr(value, "__func__", None))
+        case pd.DataFrame():
+            return kind, each(value.columns), [each(value.iloc[:, k]) for k in range(value.shape[1])], each(value.index)
+        case pd.Series():
+            return kind, str(value.dtype), each(value.name), each(value.index), each(value.to_numpy())
+        case pd.Index():
+            return kind, str(value.dtype), each(list(value.names)), each(value.to_numpy())
+    return kind, _state(value, each)
+
+
+def _state(value: Any, each: Callable[[Any], Any]) -> Any:
+    """Return what a copy of an object would be made of; None if it cannot be copied and has no attributes."""
+    try:
+        reduce = copyreg.dispatch_table.get(type(value))
+        parts = reduce(value) if reduce else value.__reduce_ex__(4)
+    except Exception:  # of any class, such as that of an open file
+        return each(vars(value)) if hasattr(value, "__dict__") else None
+    if isinstance(parts, str):
+        return parts
+    made_of, items = parts[:3], parts[3:5]  # the items of a list and of a dictionary are iterators
+    return [*map(each, made_of), *(each(list(some)) for some in items if some is not None)]
 
 
 def _definition(value: FunctionType | type, home: str) -> Any:

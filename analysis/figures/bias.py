@@ -14,7 +14,7 @@ from analysis.results.results import Results
 from analysis.study.families import at_most
 from analysis.study.figure_options import FigureOptions
 from analysis.study.select import as_written, what_else
-from analysis.study.slow_node import SLOW, most_factors
+from analysis.study.slow_node import CONTENT, SLOW, most_factors
 
 EQUAL = "equal_weights"
 DISTANCES = {
@@ -35,7 +35,7 @@ def draw(results: Results, request: FigureOptions) -> Picture:
     weighted = (found[EQUAL] == True) if EQUAL in found else pd.Series(False, index=found.index)  # noqa: E712
     look = styles(found["algo"].unique(), results)
     figure, axes = panels(1, len(DISTANCES), 2.3, look=look, sharey=True)
-    drawn, used, notes, rules = [], set[str](), what_else(results, found, but=["network"]), list[str]()
+    drawn, used, notes, rules = [], set[str](), what_else(results, found, but=[SLOW, CONTENT]), list[str]()
     entries: list[tuple[Style, str, dict[str, float | str]]] = []
     for form, runs in ((0, found[~weighted]), (1, found[weighted])):
         if runs.empty:

@@ -11,9 +11,10 @@ from analysis.drawing.style import styles, variant
 from analysis.figures import figure
 from analysis.results.labels import metric_name, name_of
 from analysis.results.results import Results
+from analysis.study.families import with_options
 from analysis.study.figure_options import FigureOptions
 from analysis.study.select import as_written, clock_note, counted, first, metrics, problems, refuse_unless, what_else
-from analysis.study.settings import Setting, apart, in_title
+from analysis.study.settings import Setting, apart
 from analysis.study.statistics import score
 from analysis.study.tuning import Chosen, at_best, rule_in_words
 
@@ -70,20 +71,12 @@ def draw(results: Results, request: FigureOptions) -> Picture:
 def _most_compressed(results: Results, finals: pd.DataFrame) -> Setting:
     """Return the problem with most runs of methods with at least two compressors."""
     settings = []
-    finals = finals.assign(**{PACKED: _forms(finals) if "compressor" in finals else "none"})
+    known = "compressor" in finals
+    forms = with_options(finals, [*finals["compressor"].astype(str)], "compressor") if known else "none"
+    finals = finals.assign(**{PACKED: forms})
     for key, runs in problems(results, finals, but=("compressor",)):
         several = runs.groupby("algo")[PACKED].transform("nunique") >= 2
         if several.any():
             settings.append((key, runs[several]))
     refuse_unless(bool(settings), "no method was run with two compressors or more")
     return first(settings, apart(settings))
-
-
-def _forms(finals: pd.DataFrame) -> list[str]:
-    """Return the compressor of every run, with the options that have several values."""
-    out = finals["compressor"].astype(str)
-    for option in (c for c in finals if c.startswith("compressor.")):
-        several = finals.groupby("compressor")[option].transform(lambda values: values.astype(str).nunique()) > 1
-        values = [f", {in_title(option, value)}" for value in finals[option]]
-        out = out.where(~several | finals[option].isna(), out + pd.Series(values, index=finals.index))
-    return list(out)

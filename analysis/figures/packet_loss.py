@@ -12,7 +12,7 @@ from analysis.drawing.symbols import with_values
 from analysis.figures import figure
 from analysis.results.labels import metric_name, name_of
 from analysis.results.results import Results
-from analysis.study.families import at_most
+from analysis.study.families import at_most, most_run
 from analysis.study.figure_options import FigureOptions
 from analysis.study.select import as_written, first, metrics, problems, refuse_unless, what_else
 from analysis.study.settings import apart
@@ -35,7 +35,9 @@ P, HOW = "links.p", "links.semantics"
 )
 def draw(results: Results, request: FigureOptions) -> Picture:
     key, runs = most_losses(results)
+    runs, others = most_run(runs, "links", (P, HOW))
     runs, notes = as_written(results, runs, request)
+    notes += others
     notes += what_else(results, runs, but=["links"])
     runs, values, rule = at_most(P, results, runs, request)
     metric = metrics(results, request.metrics[:1], ["grad_norm"])[0]
@@ -63,7 +65,7 @@ def draw(results: Results, request: FigureOptions) -> Picture:
 def most_losses(results: Results) -> tuple[dict[str, Any], pd.DataFrame]:
     """Return the problem with most runs of methods and semantics with at least two values of p."""
     finals = results.finals
-    sentence = "no method was run with two values of links.p or more"
+    sentence = "no method was run with two values of links.p or more of links=lossy or links=outages"
     refuse_unless({P, HOW} <= set(finals), sentence)
     settings = []
     for key, runs in problems(results, finals, but=("links",)):

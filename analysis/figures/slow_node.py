@@ -15,8 +15,8 @@ from analysis.results.labels import metric_name, name_of
 from analysis.results.results import NETWORK_S, Results
 from analysis.results.seconds import on_own_networks
 from analysis.study.figure_options import FigureOptions
-from analysis.study.select import metrics
-from analysis.study.slow_node import CLOCK, SLOW, SPLIT, by_factor, most_factors
+from analysis.study.select import metrics, what_else
+from analysis.study.slow_node import CLOCK, CONTENT, SLOW, SPLIT, by_factor, most_factors
 from analysis.study.tuning import columns_of, one_rule, rule_in_words, setting_of
 
 
@@ -28,6 +28,7 @@ from analysis.study.tuning import columns_of, one_rule, rule_in_words, setting_o
 )
 def draw(results: Results, request: FigureOptions) -> Picture:
     key, found = most_factors(results, but=("partition",))
+    others = what_else(results, found, but=[SLOW, CONTENT, "partition"])
     timed, untimed = on_own_networks(results.of(found))
     metric = metrics(results, request.metrics[:1], ["train_loss"])[0]
     look = styles(found["algo"].unique(), results)
@@ -54,4 +55,4 @@ def draw(results: Results, request: FigureOptions) -> Picture:
     legend(figure, [legend_entry(style, with_values(style.label, values[algo])) for algo, style in look.items()])
     setting = f"{name_of(key['dataset'])}, {key['topology']} graph, n = {key['nodes']}, T = {key['steps']}"
     data = pd.concat(drawn, ignore_index=True)
-    return Picture(figure, data, used, [setting, CLOCK, *one_rule(notes), *untimed])
+    return Picture(figure, data, used, [setting, *others, CLOCK, *one_rule(notes), *untimed])

@@ -109,7 +109,7 @@ def _scored(results: Results, runs: pd.DataFrame, losses: pd.DataFrame, referenc
     """Return the runs on one dataset with their scores and losses."""
     labels = ["algo", "pooled", "setting", "seed"]
     twice = runs[runs.duplicated(labels)]
-    refuse_unless(twice.empty, f"{list(twice['algo'].unique())} ran twice at one setting; choose with --where")
+    refuse_unless(twice.empty, f"{', '.join(twice['algo'].unique())} ran twice at one setting; choose with --where")
     found = runs[["run_id", "dataset", "values", *labels]].join(losses, on="run_id")
     ours = (runs["algo"] == YARDSTICK) & ~runs["pooled"]
     per_gradient = (runs["nodes"] * runs["batch_size"]).set_axis(runs["run_id"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import pandas as pd
@@ -9,9 +10,10 @@ import pandas as pd
 from analysis.drawing.symbols import in_symbols, what_is_tuned
 from analysis.results.labels import method_name
 from analysis.results.results import Results
+from analysis.results.wording import many
 from analysis.study.figure_options import USUAL, FigureOptions
-from analysis.study.select import problems, refuse_unless
-from analysis.study.settings import neutral_first
+from analysis.study.select import DRAWN_FOR, problems, refuse_unless
+from analysis.study.settings import in_title, neutral_first
 from analysis.study.statistics import best_setting
 from analysis.study.tuning import choice_in_words, criterion, gone_in_words, score_in_words, tuned_over
 
@@ -19,6 +21,34 @@ from analysis.study.tuning import choice_in_words, criterion, gone_in_words, sco
 def split_in_words(row: dict[str, Any]) -> str:
     alpha = row.get("partition.alpha")
     return f"{row['partition']}({alpha:g})" if pd.notna(alpha) else str(row["partition"])
+
+
+def splits(runs: pd.DataFrame) -> list[str]:
+    """Return the partition of every run in words, with the options that tell runs of one partition apart."""
+    names = [split_in_words(row) for row in runs.to_dict("records")]
+    return with_options(runs, names, "partition", but=("partition.alpha",))
+
+
+def with_options(runs: pd.DataFrame, names: Sequence[str], group: str, but: Sequence[str] = ()) -> list[str]:
+    """Return the names of the values of a group, followed by its options that have several values for one name."""
+    out = pd.Series(list(names), index=runs.index, dtype=object)
+    for option in (c for c in runs if c.startswith(f"{group}.") and c not in but):
+        several = runs[option].astype(str).groupby(list(names)).transform("nunique") > 1
+        values = [f", {in_title(option, value)}" for value in runs[option]]
+        out = out.where(~several | runs[option].isna(), out + pd.Series(values, index=runs.index))
+    return list(out)
+
+
+def most_run(runs: pd.DataFrame, group: str, but: Sequence[str]) -> tuple[pd.DataFrame, list[str]]:
+    """Return the runs with the most frequent values of a group's options, except ``but``, and a note on the others."""
+    names = [*runs[group].astype(str)]
+    forms = pd.Series(with_options(runs, names, group, but), index=runs.index)
+    most = forms.groupby(names).transform(lambda some: some.value_counts(sort=False).idxmax())
+    left = int((forms != most).sum())
+    if not left:
+        return runs, []
+    drawn = ", ".join(sorted(set(most)))
+    return runs[forms == most], [f"{DRAWN_FOR} {drawn}; {many(left, 'run')} with other options of {group} left out"]
 
 
 def _apart(runs: pd.DataFrame, label: str) -> pd.DataFrame:
@@ -48,18 +78,17 @@ def one_setting(
     refuse_unless(bool(kept), f"every {what} {gone_in_words(finals)} on some partition")
     by = score_in_words(results, finals, request)
     rule = f"each method uses one {what} for all partitions, the one with the best mean final {by} over all of them: "
-    return pd.concat(kept), [rule + "; ".join(words)]
+    return pd.concat(kept), [rule + "; ".join(words)] if words else []
 
 
 def uneven_splits(results: Results) -> dict[str, pd.DataFrame]:
     """Return the runs by split, for the problem with the most splits of its data; at least two, of two methods each."""
     best: dict[str, pd.DataFrame] = {}
     for _, runs in neutral_first(problems(results, results.finals, but=("partition",))):
-        labels = runs[[c for c in runs if c.partition(".")[0] == "partition"]]
-        runs = runs.assign(split=[split_in_words(row) for row in labels.to_dict("records")])
-        splits = {str(split): some for split, some in runs.groupby("split") if some["algo"].nunique() >= 2}
-        if len(splits) > max(len(best), 1):
-            best = splits
+        each = runs.assign(split=splits(runs)).groupby("split")
+        found = {str(split): some for split, some in each if some["algo"].nunique() >= 2}
+        if len(found) > max(len(best), 1):
+            best = found
     refuse_unless(bool(best), "no problem was run with two or more partitions of its data")
     return best
 

@@ -8,14 +8,14 @@ from typing import Any
 import pandas as pd
 
 from analysis.results.results import Results
-from analysis.study.families import split_in_words
+from analysis.study.families import splits
 from analysis.study.figure_options import FigureOptions
 from analysis.study.select import as_written, first, problems, refuse_unless
 from analysis.study.settings import apart
 from analysis.study.tuning import Chosen, at_best
 
-SLOW, SPLIT = "network.slow", "split in words"
-"""Columns of the factor, and of the partition; the blanks prevent a clash with an option of a method."""
+SLOW, CONTENT, SPLIT = "network.slow", "network.content", "split in words"
+"""Columns of the factor, of a digest that depends on it, and of the partition; blanks avoid clashes with options."""
 CLOCK = (
     "seconds on the network of each run: of synchronous methods until all nodes have completed the step, of "
     "asynchronous ones the time of the events"
@@ -29,7 +29,7 @@ def most_factors(
 
     Args:
         results: The runs.
-        but: Labels that may differ within the problem, besides the network.
+        but: Labels that may differ within the problem, besides the factor.
         needs: Metrics that the runs must have.
     """
     finals, sentence = results.finals, "no method was run with two values of network.slow or more"
@@ -37,13 +37,13 @@ def most_factors(
     refuse_unless(not missing, f"no run has the metric '{missing[0] if missing else ''}'")
     refuse_unless(SLOW in finals, sentence)
     settings = []
-    for key, runs in problems(results, finals.dropna(subset=[SLOW, *needs]), but=("network", *but)):
+    for key, runs in problems(results, finals.dropna(subset=[SLOW, *needs]), but=(SLOW, CONTENT, *but)):
         spans = runs.groupby("algo")[SLOW].transform("nunique")
         if (spans >= 2).any():
             settings.append((key, runs[spans >= 2]))
     refuse_unless(bool(settings), sentence)
     key, runs = first(settings, apart(settings))
-    return key, runs.assign(**{SPLIT: [split_in_words(row) for row in runs.to_dict("records")]})
+    return key, runs.assign(**{SPLIT: splits(runs)})
 
 
 def by_factor(

@@ -13,7 +13,7 @@ from analysis.results.labels import direction, method_name, metric_in_words
 from analysis.results.numbers import are_numbers
 from analysis.results.results import Results
 from analysis.study.figure_options import USUAL, FigureOptions
-from analysis.study.statistics import RULE, Best, best_setting, score
+from analysis.study.statistics import RULE, SEVERAL, Best, best_setting, score
 
 AS_WRITTEN = {"normalize": "vector", "average": "tracker", "gossip": "once", "multiplier": 1.0}
 """The values of methods as in their papers; other values are variants, with a figure of their own."""
@@ -90,6 +90,8 @@ def at_best(results: Results, finals: pd.DataFrame, request: FigureOptions = USU
     for algo, runs in finals.groupby("algo", sort=False):
         over = tuned_over(results, runs)
         if not over:
+            if runs["seed"].duplicated().any():
+                raise ValueError(SEVERAL)
             kept.append(runs)
             continue
         best = chosen[str(algo)] = best_setting(runs, over, by)

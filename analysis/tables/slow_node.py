@@ -12,7 +12,8 @@ from analysis.results.labels import methods
 from analysis.results.results import NETWORK_S, Results
 from analysis.results.seconds import on_own_networks
 from analysis.study.figure_options import FigureOptions
-from analysis.study.slow_node import CLOCK, by_factor, most_factors
+from analysis.study.select import what_else
+from analysis.study.slow_node import CLOCK, CONTENT, SLOW, by_factor, most_factors
 from analysis.study.tuning import one_rule, rule_in_words, setting_of
 from analysis.tables import Table, table
 
@@ -29,6 +30,7 @@ NOTE = (
 @table("slow_node_times", "Seconds to three losses and final loss, by the factor of the slow node", uses=("tune_by",))
 def make(results: Results, request: FigureOptions) -> Table:
     key, found = most_factors(results, but=("partition",))
+    others = what_else(results, found, but=[SLOW, CONTENT, "partition"])
     timed, untimed = on_own_networks(results.of(found))
     data, shown, notes = list[dict[str, Any]](), list[dict[str, Any]](), list[str]()
     for split, slow, best, chosen in by_factor(results, found, request):
@@ -53,7 +55,9 @@ def make(results: Results, request: FigureOptions) -> Table:
     others = [part for part in PARTS if part not in (reached[-SHOWN:] or PARTS)]
     numbers = numbers.drop(columns=[f"seconds to {part}" for part in others])
     return Table(
-        pd.DataFrame(shown, dtype=object).drop(columns=others), numbers, [CLOCK, NOTE, *one_rule(notes), *untimed]
+        pd.DataFrame(shown, dtype=object).drop(columns=others),
+        numbers,
+        [*others, CLOCK, NOTE, *one_rule(notes), *untimed],
     )
 
 

@@ -10,7 +10,7 @@ import pandas as pd
 
 from analysis.results.labels import method_name
 from analysis.results.results import Results
-from analysis.study.families import split_in_words
+from analysis.study.families import splits
 from analysis.study.select import has_no_variant, problems, refuse_unless
 from analysis.study.settings import neutral_first
 from analysis.study.tuning import AS_WRITTEN
@@ -33,8 +33,8 @@ def variants(results: Results) -> pd.DataFrame:
         finals = finals[finals["multiplier"].isna() | (finals["multiplier"] == AS_WRITTEN["multiplier"])]
     finals = finals[finals["schedule"] == "diminishing"] if "schedule" in finals else finals
     for _, runs in neutral_first(problems(results, finals, but=("partition", "topology", "init"))):
-        options = runs[[c for c in (*CHANGES, "partition", "partition.alpha") if c in runs]].to_dict("records")
-        runs = runs.assign(change=[_change(row) for row in options], split=[split_in_words(row) for row in options])
+        options = runs[[c for c in CHANGES if c in runs]].to_dict("records")
+        runs = runs.assign(change=[_change(row) for row in options], split=splits(runs))
         runs = runs[runs["topology"].isin(_graphs(runs))]
         # the unchanged runs with the stepsizes, graph and partitions of the changed ones
         for algo, some in runs.groupby("algo"):

@@ -1,13 +1,20 @@
 """Values of a notebook and of its module: equal ones, and different ones of each type."""
 
+import copy
 import linecache
-from collections import OrderedDict
+import re
+from argparse import Namespace
+from collections import Counter, OrderedDict, deque
 from dataclasses import dataclass
+from fractions import Fraction
+from functools import partial
 from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
+from omegaconf import OmegaConf
 
 from bench.base.errors import UserError
 from hearsay.values import check_equal, described
@@ -16,6 +23,23 @@ from hearsay.values import check_equal, described
 @dataclass
 class Options:
     gain: float
+
+
+@dataclass(slots=True)
+class Slots:
+    gain: float
+
+
+class Plain:
+    def __init__(self, gain):
+        self.gain = gain
+
+
+def linear(weight):
+    made = torch.nn.Linear(1, 1, bias=False)
+    with torch.no_grad():
+        made.weight.fill_(weight)
+    return made
 
 
 def check(notebook, module):
@@ -44,12 +68,29 @@ PAIRS = [
     (torch.ones(2, dtype=torch.bfloat16), torch.zeros(2, dtype=torch.bfloat16)),
     (SimpleNamespace(gain=1.0), SimpleNamespace(gain=2.0)),
     (Options(1.0), Options(2.0)),
+    (Slots(1.0), Slots(2.0)),
+    (Plain(1.0), Plain(2.0)),
+    (Plain({"a": Plain(1)}), Plain({"a": Plain(2)})),
+    (Namespace(gain=1.0), Namespace(gain=2.0)),
+    (OmegaConf.create({"gain": 1.0}), OmegaConf.create({"gain": 2.0})),
+    (pd.DataFrame({"a": [1.0, 2.0]}), pd.DataFrame({"a": [0.0, 2.0]})),
+    (pd.DataFrame({"a": ["b", None]}), pd.DataFrame({"c": ["b", None]})),
+    (pd.Series([1, 2], index=["a", "b"]), pd.Series([1, 2], index=["a", "c"])),
+    (np.array([1, "a", None], dtype=object), np.array([2, "a", None], dtype=object)),
+    (np.random.default_rng(0), np.random.default_rng(1)),
+    (linear(1.0), linear(2.0)),
+    (Counter("aab"), Counter("abb")),
+    (deque([1, 2]), deque([1, 3])),
+    (partial(round, ndigits=1), partial(round, ndigits=2)),
+    (Fraction(1, 2), Fraction(1, 3)),
+    (re.compile("a"), re.compile("b")),
 ]
 
 
 @pytest.mark.parametrize(("one", "other"), PAIRS)
 def test_different_values_are_rejected_and_equal_ones_are_not(one, other):
     check(one, one)
+    check(copy.deepcopy(one), one)
     with pytest.raises(UserError, match="x"):
         check(one, other)
 
@@ -71,12 +112,16 @@ def test_definitions_are_compared_by_their_source(one, other):
         check(defined(one, "__main__"), defined(other, "cell"))
 
 
-def test_containers_that_contain_themselves_are_equal():
-    one: list[object] = []
-    one.append(one)
-    other: list[object] = [1]
-    other.append(other)
-    check(one, other)
+def containing_itself(*items):
+    made = [*items]
+    made.append(made)
+    return made
+
+
+def test_containers_that_contain_themselves_are_compared():
+    check(containing_itself(1), containing_itself(1))
+    with pytest.raises(UserError, match="x"):
+        check(containing_itself(), containing_itself(1))
 
 
 def test_other_objects_are_compared_by_their_type(tmp_path):

@@ -17,8 +17,10 @@ from analysis.study.statistics.intervals import FEWEST
 
 RULE = (
     "best {what}: the one with the best mean final {score} over the seeds; a value is not considered if one "
-    "of its runs diverged, or if it was not run with a seed that most other values have; ties go to the smaller value"
+    "of its runs diverged or lacks this metric, or if it was not run with a seed that most other values have; ties go "
+    "to the smaller value"
 )
+SEVERAL = "several runs have the same setting and seed: they are not of one problem"
 SAME = 3e-7
 """Scores that differ by less, relative to their size, are equal: archives are in single precision."""
 FRESH, CROSSED, OWN = "not used for the choice", "cross-fitted", "chose its setting itself"
@@ -89,7 +91,7 @@ class Grid:
         setting, seed = numbered(self.runs, self.options), self.runs["seed"].to_numpy()
         found = {pair: place for place, pair in enumerate(zip(setting.tolist(), seed.tolist(), strict=True))}
         if len(found) < len(seed):
-            raise ValueError("several runs have the same setting and seed: they are not of one problem")
+            raise ValueError(SEVERAL)
         seeds, having = np.unique(seed, return_counts=True)  # a setting has a seed at most once
         count = int(setting.max(initial=-1)) + 1
         most = having * 2 > count

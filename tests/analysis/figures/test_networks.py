@@ -9,6 +9,7 @@ from analysis.figures.packet_loss import KINDS
 from analysis.results.errors import NoData
 from analysis.results.results import Results
 from analysis.study.figure_options import FigureOptions
+from analysis.study.tuning import at_best
 from bench.network.certificate import EIGENVALUE
 from tests.helpers.invented import made
 
@@ -42,6 +43,15 @@ def test_loss_has_a_panel_per_semantics_and_a_line_per_method():
 def test_loss_judges_a_stepsize_by_all_semantics():
     picture = draw("packet_loss", made([{**row, "eta": 0.1} for row in losses()]))
     assert len(picture.runs) == 24
+
+
+def test_loss_does_not_average_over_other_options_of_the_links():
+    outages = [{**row, "links": "outages"} for row in losses()]
+    longer = [{**row, "links.length": length, "end": row["end"] * length} for row in outages for length in (2.0, 20.0)]
+    picture = draw("packet_loss", made(longer))
+    assert picture.data.set_index(["algo", "semantics", "x"])["mean"]["dsgt", "zero_fill", 0.3] == pytest.approx(0.602)
+    assert len(picture.runs) == 24
+    assert any("length 2; 24 runs" in note for note in picture.notes)
 
 
 @pytest.mark.thorough
@@ -120,3 +130,21 @@ def test_compression_of_nothing_but_explosions_is_refused():
     rows = [{"algo": "choco", "compressor": c, "eta": 0.1, "end": 1e9, "state": "diverging"} for c in ("none", "top_k")]
     with pytest.raises(NoData, match="diverged"):
         draw("compression", made(rows))
+
+
+def test_heterogeneity_does_not_average_over_other_options_of_the_partition():
+    rows = [
+        {"algo": algo, "seed": seed, "partition": "by_label", "partition.pieces": pieces, "end": pieces}
+        for algo, seed, pieces in product(("dnasa", "mine"), range(3), (1, 3))
+    ]
+    rows += [{"algo": algo, "seed": seed, "end": 2.0} for algo, seed in product(("dnasa", "mine"), range(3))]
+    picture = draw("heterogeneity", made(rows))
+    mine = picture.data[(picture.data["algo"] == "mine") & (picture.data["metric"] == "consensus")]
+    ends = mine.set_index("split")["mean"].to_dict()
+    assert ends == {"even": 2.0, "by_label, pieces 1": 1.0, "by_label, pieces 3": 3.0}
+
+
+def test_several_runs_of_an_untuned_method_with_one_seed_are_not_averaged():
+    found = made([{"algo": "dnasa", "seed": 0, "dataset": name, "end": 0.5} for name in ("a9a", "mnist")])
+    with pytest.raises(ValueError, match="seed"):
+        at_best(found, found.finals)

@@ -46,6 +46,22 @@ def test_bias_shows_both_distances_by_factor():
     assert len(picture.runs) == 12
 
 
+def test_networks_are_not_averaged():
+    lan, wan = runs(), runs(network="wan", end=0.3, train=0.9)
+    renamed = {run: f"wan-{run}" for run in wan.runs["run_id"]}
+    both = replace(
+        lan,
+        runs=pd.concat([lan.runs, wan.runs.replace({"run_id": renamed})], ignore_index=True),
+        rows=pd.concat([lan.rows, wan.rows.replace({"run_id": renamed}).eval("minimizer_distance = 7.0")]),
+        facts={**lan.facts, **{renamed[run]: fact for run, fact in wan.facts.items()}},
+    )
+    for name in ("bias", "slow_node"):
+        picture = drawings()[name].draw(both, FigureOptions())
+        assert picture.runs == set(lan.runs["run_id"])
+        assert any("network=lan" in note for note in picture.notes)
+    assert list(table_makers()["slow_node_times"].make(both, FigureOptions()).data["runs"]) == [3] * 4
+
+
 def test_bias_has_a_line_of_its_own_for_equal_weights():
     some = runs()
     labels = some.runs.assign(algo="adpsgd", equal_weights=some.runs["algo"] == "exact")
