@@ -40,7 +40,7 @@ test: install  ## Run the fast tests (about 4 minutes on 2 cores)
 	$(BIN)/python -m pytest -n auto --dist loadgroup
 
 thorough: install  ## Run the slow tests (about 19 minutes on 2 cores)
-	$(BIN)/python -m pytest -n $$($(BIN)/python -c 'import os; print(os.cpu_count() * 3 // 2)') --dist loadgroup -m thorough
+	$(BIN)/python -m pytest -n $$($(BIN)/python -c 'import os; print(os.cpu_count() * 3 // 2)') --dist loadgroup -m thorough --durations=25
 
 faults: install  ## Run all fault-injection tests of docs/reliability.md (most of an hour on 2 cores)
 	HEARSAY_TEST_KILLS=12 HEARSAY_TEST_MANY=1 $(BIN)/python -m pytest -n 0 -m thorough \
