@@ -10,6 +10,7 @@ import yaml
 from analysis.board.protocol import Protocol, entrants_of
 from analysis.results.errors import NoData
 from bench.base.submissions import wrong_entrant
+from bench.base.unique_yaml import load_unique
 
 
 def sealed_protocol(protocol: Protocol) -> Protocol:
@@ -27,11 +28,11 @@ def with_submission(protocol: Protocol, folder: Path) -> Protocol:
     if not file.is_file():
         raise NoData(f"there is no {file}; give the name of a folder in {folder.parent} with --submission")
     try:
-        said = yaml.safe_load(file.read_text(encoding="utf-8"))["entrant"]
+        said = load_unique(file.read_text(encoding="utf-8"))["entrant"]
         if wrong := wrong_entrant(folder.name, said, protocol.entrants):
             raise NoData(f"{file}: {wrong}")
         found = entrants_of({folder.name: said}, protocol.grids, bound=False)
-    except (KeyError, TypeError, AttributeError, ValueError, yaml.YAMLError) as error:
+    except (KeyError, TypeError, AttributeError, ValueError, RecursionError, yaml.YAMLError) as error:
         raise NoData(f"{file} lacks or misstates {error}") from error
     mine = {name: replace(entrant, conf=folder / "conf") for name, entrant in found.items()}
     return replace(protocol, entrants=protocol.entrants | mine)

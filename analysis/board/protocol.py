@@ -13,6 +13,7 @@ import yaml
 from analysis.board.totals import COMPARISONS
 from analysis.results.errors import NoData
 from analysis.study.score import COUNT, Price
+from bench.base.unique_yaml import load_unique
 
 YARDSTICK = "dsgd"
 """The entrant whose tuned cost has the score 0."""
@@ -130,8 +131,8 @@ def read_protocol(folder: Path, size: str = "full") -> Protocol:
     if not path.is_file():
         raise NoData(f"there is no {path}; give the folder of a version with --board, such as board/v1")
     try:
-        found = protocol_of(yaml.safe_load(path.read_text(encoding="utf-8")), size)
-    except (KeyError, TypeError, AttributeError, ValueError, yaml.YAMLError) as error:
+        found = protocol_of(load_unique(path.read_text(encoding="utf-8")), size)
+    except (KeyError, TypeError, AttributeError, ValueError, RecursionError, yaml.YAMLError) as error:
         raise NoData(f"{path} lacks or misstates {error}") from error
     version = hash_of(folder)
     return replace(found, hash=version, sealed=_sealed(folder / "sealed.yaml", version, found))
@@ -141,7 +142,7 @@ def _sealed(path: Path, version: str, protocol: Protocol) -> dict[str, Workload]
     """Return the sealed workloads, with the report seeds of the others; none before bench/board.py has drawn them."""
     if not path.is_file():
         return {}
-    said = yaml.safe_load(path.read_text(encoding="utf-8"))
+    said = load_unique(path.read_text(encoding="utf-8"))
     if said["version"] != version:
         raise NoData(f"{path} is of the version {said['version']}; repeat python bench/board.py run sealed")
     report = max((workload.report for workload in protocol.workloads.values()), key=len)

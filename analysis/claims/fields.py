@@ -27,7 +27,7 @@ def checked(content: Any, file: str) -> list[dict[str, Any]]:
         if type(entry) is not dict:
             raise NoData(f"a claim of {file} must have fields; got {reprlib.repr(entry)}. Begin it with - id: NAME")
         for name, value in entry.items():
-            _check(entry.get("id", "a claim without an id"), name, value)
+            _check(reprlib.repr(entry.get("id", "a claim without an id")).strip("'"), name, value)
     for name, count in Counter(entry.get("id") for entry in content).items():
         if name is not None and count > 1:
             raise NoData(f"{file} has {count} claims with the id {name!r}. Type another id for each")

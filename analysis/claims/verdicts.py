@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
+import reprlib
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -14,6 +15,7 @@ from analysis.claims.evidence import Case, gather, known
 from analysis.claims.fields import checked
 from analysis.results.errors import NoData, perhaps, trouble
 from analysis.results.results import Results
+from bench.base.unique_yaml import load_unique
 
 HOLDS, ONLY, FAILS, UNSETTLED = "holds", "holds in part", "does not hold", "not settled"
 UNTESTED, UNTESTABLE, TROUBLE = "not tested here", "not testable", "no verdict"
@@ -136,11 +138,15 @@ def settled(claim: Claim, case: Case) -> bool:
     return not any(low < edge < high for edge in ((-bound, bound) if word == "within" else (bound,)))
 
 
+LARGEST = 1e300
+"""A bound is smaller."""
+
+
 def claims(path: Path) -> list[Claim]:
     """Return the claims of a YAML file; raise ``NoData`` if an entry is invalid."""
     try:
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (yaml.YAMLError, ValueError) as error:  # a date may have a 13th month
+        content = load_unique(path.read_text(encoding="utf-8"))
+    except (yaml.YAMLError, ValueError, RecursionError) as error:  # a date may have a 13th month
         raise NoData(f"{path} is not a YAML file: {' '.join(str(error).split())}") from error
     out = [_claim(**entry) for entry in checked(content, path.name)]
     if unknown := [claim.evidence for claim in out if not claim.untestable and claim.evidence not in known()]:
@@ -160,8 +166,9 @@ def _claim(also: tuple[str, ...] = (), expects: tuple[str, ...] = (), **entry: A
     if lacks := [name for name in ("unit", "evidence", "holds") if name not in entry]:
         raise NoData(f"the claim {claim.id} lacks {' and '.join(lacks)}")
     sound = isinstance(claim.holds, dict) and len(claim.holds) == 1 and set(claim.holds) <= set(BOUNDS)
-    if not (sound and all(type(bound) in (int, float) and math.isfinite(bound) for bound in claim.holds.values())):
-        raise NoData(f"'holds' of {claim.id} must be one of {', '.join(BOUNDS)} with a number; got {claim.holds!r}")
+    if not (sound and all(type(bound) in (int, float) and abs(bound) < LARGEST for bound in claim.holds.values())):
+        got = reprlib.repr(claim.holds)
+        raise NoData(f"'holds' of {claim.id} must be one of {', '.join(BOUNDS)} with a number; got {got}")
     return claim
 
 

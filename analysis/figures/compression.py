@@ -33,7 +33,7 @@ def draw(results: Results, request: FigureOptions) -> Picture:
     finals, uncounted = counted(results.finals, x)
     key, runs = _most_compressed(results, finals)
     runs, notes = as_written(results, runs, request)
-    notes += [*uncounted, *clock_note(results, x)]
+    notes += [*uncounted, *clock_note(results, x, runs)]
     notes += what_else(results, runs, but=["compressor"])
     names = metrics(results, request.metrics, (score(runs)[0], "consensus"))
     figure, axes = panels(1, len(names), 2.1)

@@ -38,7 +38,7 @@ def draw(results: Results, request: FigureOptions) -> Picture:
     by_network = ("network",) if wanted == NETWORK_S and not request.networks else ()
     settings, notes = one_per_dataset(results, finals, beside=by_network)
     ends, _ = apart(settings).side_by_side([key for key, _ in settings])
-    notes += [*omitted, *uncounted, *clock_note(results, wanted)]
+    notes += [*omitted, *uncounted]
     names = metrics(results.of(finals), request.metrics, SHOWN)
     look = styles(set().union(*(set(runs["algo"]) for _, runs in settings)), results)
     figure, axes = panels(len(settings), len(names), 1.55, look=look)
@@ -51,8 +51,7 @@ def draw(results: Results, request: FigureOptions) -> Picture:
         notes += [*omitted, *rule_in_words(results, runs, chosen, f"{name_of(key['dataset'])}: ", request)]
         rows = results.curves(best[["algo", *DRAWN]])
         x = wanted if wanted != "epoch" or rows["epoch"].notna().any() else "step"
-        if x == "wall_s":
-            notes += _one_machine(results, best)
+        notes += clock_note(results, x, best)
         for ax, metric in zip(row, names, strict=True):
             for algo, style in look.items():
                 table = curve(ax, rows[rows["algo"] == algo], x, metric, style, results=results)
@@ -84,10 +83,3 @@ def _away_from_the_start(ax: Axes, rows: pd.DataFrame, metric: str) -> bool:
     margin = 0.05 * max(high - low, 0.5)
     ax.set_ylim(low - margin, high + margin)
     return bool((known[metric] < low - margin).any())
-
-
-def _one_machine(results: Results, finals: pd.DataFrame) -> list[str]:
-    """Return a note if the runs differ in engine, device, ranks, replicas or host."""
-    where = ("engine", "device", "ranks", "replicas", "host")
-    made = {str([results.facts.get(run, {}).get(key) for key in where]) for run in finals["run_id"]}
-    return ["seconds are not comparable: the runs differ in engine, device or host"] if len(made) > 1 else []

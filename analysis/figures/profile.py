@@ -74,7 +74,7 @@ def draw(results: Results, request: FigureOptions) -> Picture:
         _counted_problems(costs),
         *dict.fromkeys(note for _, some in costs.groupby("problem") for note in shown_values(results, some)),
         *uncounted,
-        *clock_note(results, request.cost),
+        *clock_note(results, request.cost, costs),
     ]
     return Picture(figure, pd.concat(drawn, ignore_index=True), set(costs["run_id"]), notes)
 

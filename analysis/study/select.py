@@ -184,8 +184,10 @@ def counted(finals: pd.DataFrame, column: str) -> tuple[pd.DataFrame, list[str]]
 NO_NETWORK = "it needs a network, such as --network cities8"
 
 
-def clock_note(results: Results, column: str | None) -> list[str]:
-    """Return a note on how seconds on a network are computed, if they are the cost."""
+def clock_note(results: Results, column: str | None, runs: pd.DataFrame) -> list[str]:
+    """Return a note if the cost is in seconds: how those on a network are computed, or why measured ones differ."""
+    if column == "wall_s":
+        return _different_machines(results, runs)
     if column != NETWORK_S:
         return []
     timed = set(results.finals["algo"][results.finals[NETWORK_S].notna()])
@@ -193,6 +195,17 @@ def clock_note(results: Results, column: str | None) -> list[str]:
     how = "computed from the gradients, rounds and bytes of every run; they are not measured"
     more = "; those of asynchronous runs are the virtual times of their events" if waits else ""
     return [f"the seconds on the network ({results.network}) are {how}{more}"]
+
+
+def _different_machines(results: Results, runs: pd.DataFrame) -> list[str]:
+    """Return a note if the runs differ in engine, device, ranks, host or the number of runs of their group."""
+    groups = results.runs.set_index("run_id")["replicas"] if "replicas" in results.runs else {}
+    made = set()
+    for run in runs["run_id"]:
+        fact = results.facts.get(run, {})
+        made.add(str([*(fact.get(key) for key in ("engine", "device", "ranks", "host")), groups.get(run)]))
+    differ = "seconds are not comparable: the runs differ in engine, device, host or the size of their group"
+    return [differ] if len(made) > 1 else []
 
 
 def reference(results: Results, request: FigureOptions = USUAL) -> str | None:

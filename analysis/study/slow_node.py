@@ -43,6 +43,8 @@ def most_factors(
             settings.append((key, runs[spans >= 2]))
     refuse_unless(bool(settings), sentence)
     key, runs = first(settings, apart(settings))
+    edited = CONTENT in runs and (runs.groupby(SLOW)[CONTENT].nunique() > 1).any()
+    refuse_unless(not edited, "the network file was edited between these runs; skip the older ones with --without")
     return key, runs.assign(**{SPLIT: splits(runs)})
 
 

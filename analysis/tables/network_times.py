@@ -71,7 +71,7 @@ def make(results: Results, request: FigureOptions) -> Table:
     sentences = [sentence for network, wrong in untimed.items() for sentence in without_time(wrong, network)]
     refuse_unless(bool(shown), "no problem has two methods with the same seed")
     notes = [TARGET_RULE.format(method=" or ".join(sorted(setters))), NOTE, *(_source(n) for n in request.networks)]
-    notes += clock_note(results, NETWORK_S) if own else []
+    notes += clock_note(results, NETWORK_S, results.finals) if own else []
     notes += [*left_out(alone, without), *dict.fromkeys(values), *sentences, *notes_on_own]
     return Table(with_settings(shown), pd.DataFrame(data), notes)
 

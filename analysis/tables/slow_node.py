@@ -52,10 +52,10 @@ def make(results: Results, request: FigureOptions) -> Table:
             )
     numbers = pd.DataFrame(data)
     reached = [part for part in PARTS if numbers[f"seconds to {part}"].notna().any()]
-    others = [part for part in PARTS if part not in (reached[-SHOWN:] or PARTS)]
-    numbers = numbers.drop(columns=[f"seconds to {part}" for part in others])
+    omitted = [part for part in PARTS if part not in (reached[-SHOWN:] or PARTS)]
+    numbers = numbers.drop(columns=[f"seconds to {part}" for part in omitted])
     return Table(
-        pd.DataFrame(shown, dtype=object).drop(columns=others),
+        pd.DataFrame(shown, dtype=object).drop(columns=omitted),
         numbers,
         [*others, CLOCK, NOTE, *one_rule(notes), *untimed],
     )

@@ -16,6 +16,7 @@ from bench.base.errors import UserError, closest
 from bench.base.home import ROOT
 from bench.base.registry import algorithms
 from bench.base.submissions import GRIDS
+from bench.base.unique_yaml import load_unique
 from bench.method import Properties
 
 BOARD = ROOT / "board" / "v1"
@@ -161,8 +162,8 @@ def read(folder: Path = BOARD, size: str = "full") -> Board:
 def yaml_of(file: Path) -> Any:
     """Return the content of a YAML file; UserError if it is none."""
     try:
-        return yaml.safe_load(file.read_text("utf-8"))
-    except (UnicodeDecodeError, yaml.YAMLError, RecursionError) as error:
+        return load_unique(file.read_text("utf-8"))
+    except (ValueError, yaml.YAMLError, RecursionError) as error:
         raise UserError(f"{file} is no valid YAML file: {error}.") from error
 
 

@@ -105,7 +105,16 @@ def test_an_interval_is_told_from_its_middle():
 
 
 @pytest.mark.parametrize(
-    "bound", ["{}", "{at_most: 1, at_least: 0}", "{about: 1}", "{at_most: abc}", "{at_most: .nan}", "1"]
+    "bound",
+    [
+        "{}",
+        "{at_most: 1, at_least: 0}",
+        "{about: 1}",
+        "{at_most: abc}",
+        "{at_most: .nan}",
+        "{at_most: 1%s}" % ("0" * 400),
+        "1",
+    ],
 )
 def test_a_claim_has_one_bound(bound, tmp_path):
     file = tmp_path / "mine.yaml"
@@ -144,6 +153,11 @@ def test_rejects_a_field_of_another_type(field, got, typed, tmp_path, capsys):
     assert mentions(said, f"'{name}' of mine", got, typed)
 
 
+ALIASES = "".join(f"x{k}: &x{k} [{', '.join([f'*x{k - 1}'] * 9)}], " for k in range(1, 12))
+NESTED = f"- {{id: {{x0: &x0 a, {ALIASES}}}, claim: So., source: here}}"
+"""An id with 9^11 parts."""
+
+
 @pytest.mark.parametrize(
     ("text", "got"),
     [
@@ -157,6 +171,9 @@ def test_rejects_a_field_of_another_type(field, got, typed, tmp_path, capsys):
         ("{id: mine, claim: So., source: here}", "{'"),
         ("", "None"),
         ("- {id: mine, claim: 2026-13-01}", "mine.yaml"),
+        (OPEN + ", holds: {at_most: 100}}", "'holds'"),
+        ("[" * 5000, "mine.yaml"),
+        (NESTED, "'id' of {"),
     ],
 )
 def test_rejects_a_file_that_is_no_list_of_claims(text, got, tmp_path):

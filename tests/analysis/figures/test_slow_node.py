@@ -12,6 +12,7 @@ from analysis.results.errors import NoData
 from analysis.results.results import Results
 from analysis.study.figure_options import FigureOptions
 from analysis.tables import table_makers
+from analysis.tables.slow_node import PARTS
 from tests.helpers.invented import made
 
 LAN = {"network": "lan", "network.gradient_ms": 5.0, "nodes": 4}
@@ -59,7 +60,10 @@ def test_networks_are_not_averaged():
         picture = drawings()[name].draw(both, FigureOptions())
         assert picture.runs == set(lan.runs["run_id"])
         assert any("network=lan" in note for note in picture.notes)
-    assert list(table_makers()["slow_node_times"].make(both, FigureOptions()).data["runs"]) == [3] * 4
+    table = table_makers()["slow_node_times"].make(both, FigureOptions())
+    assert list(table.data["runs"]) == [3] * 4
+    assert "drawn for network=lan" in table.notes
+    assert not {*PARTS} & {*table.notes}
 
 
 def test_bias_has_a_line_of_its_own_for_equal_weights():

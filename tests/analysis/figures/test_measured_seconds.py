@@ -1,0 +1,44 @@
+"""Measured seconds of runs on different machines, or in groups of different sizes, are not comparable."""
+
+import pytest
+
+from analysis.figures import drawings
+from analysis.results.archive import read_archive, write_archive
+from analysis.study.figure_options import FigureOptions
+from tests.helpers.invented import made
+
+HERE = {"name": "one", "cores": 2, "machine": "x86_64"}
+
+
+def runs(host, group):
+    rows = [
+        {"algo": algo, "seed": seed, "eta": eta, "end": 0.1, "replicas": 3 if algo == "dsgd" else group}
+        for algo in ("dsgd", "dsgt")
+        for seed in range(3)
+        for eta in (0.1, 0.3, 1.0)
+    ]
+    facts = [
+        {
+            "engine": "stacked",
+            "device": "cpu",
+            "ranks": 1,
+            "host": {**HERE, "name": "one" if row["algo"] == "dsgd" else host},
+        }
+        for row in rows
+    ]
+    found = made(rows, facts)
+    found.rows["wall_s"] = found.rows["step"] / 100
+    return found
+
+
+@pytest.mark.parametrize("stored", [False, True])
+@pytest.mark.parametrize(("host", "group", "said"), [("one", 3, False), ("two", 3, True), ("one", 1, True)])
+@pytest.mark.parametrize("name", ["curves", "compare", "profile"])
+def test_a_note_says_so(name, host, group, said, stored, tmp_path):
+    found = runs(host, group)
+    if stored:
+        write_archive(found, tmp_path)
+        assert "one" not in (tmp_path / "facts.json").read_text(encoding="utf-8")
+        found = read_archive(tmp_path)
+    picture = drawings()[name].draw(found, FigureOptions(x="wall_s", cost="wall_s"))
+    assert any("seconds are not comparable" in note for note in picture.notes) == said
