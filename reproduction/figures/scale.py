@@ -10,7 +10,6 @@ import pandas as pd
 from analysis.drawing.lines import draw_against_setting
 from analysis.drawing.panels import Picture, legend, legend_entry, letter_panel, log_scale, panels
 from analysis.drawing.style import Style, styles
-from analysis.drawing.symbols import in_symbols
 from analysis.figures import figure
 from analysis.results.labels import metric_name, name_of
 from analysis.results.results import Results
@@ -68,7 +67,7 @@ def _draw(results: Results, request: FigureOptions, units: Units) -> Picture:
     runs, notes = as_written(results, runs, request)
     notes += what_else(results, runs, but=[label])
     runs = runs.assign(test_loss=runs["test_loss"] / runs[label] ** units.power)
-    runs, values, _ = at_most(label, results, runs, request)
+    runs, _, rule = at_most(label, results, runs, request)
     metric = metrics(results, request.metrics[:1], [score(runs)[0]])[0]
     look = styles(runs["algo"].unique(), results)
     figure, axes = panels(1, 1, 2.1, look=look)
@@ -76,8 +75,7 @@ def _draw(results: Results, request: FigureOptions, units: Units) -> Picture:
     for algo, style in look.items():
         mine = runs[runs["algo"] == algo]
         drawn.append(draw_against_setting(ax, mine, label, metric, style, results).assign(algo=algo, **key))
-    fixed = [f"{style.label} {in_symbols(values[algo], '=')}" for algo, style in look.items() if algo in values]
-    notes += [f"the same stepsize for every c: {'; '.join(fixed)}"] if fixed else []
+    notes += rule
     divided = "c" if units.power == 1 else "c²"
     loss = f"test loss of {units.f}, divided by {divided}"
     ax.set(xscale="log", xlabel="factor c", ylabel=loss if metric == "test_loss" else metric_name(metric, results))
