@@ -231,9 +231,11 @@ def _environment(variable: str, word: str, separator: str = ",", remove: bool = 
 
 def _forget() -> None:
     """Clear the caches that depend on registered names."""
+    from bench.network import cache
     from bench.sweep import preflight
 
     preflight._passed.clear()
+    cache.forget()
     for name, module in list(sys.modules.items()):
         if name.startswith(("bench.build.", "bench.config.", "bench.sweep.")):
             for value in vars(module).values():

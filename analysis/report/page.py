@@ -108,7 +108,7 @@ def listed(results: Results) -> tuple[Results, str]:
 
 def what_differs(table: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
     """Remove empty columns, and settings that are the same in every row; return these settings as a note."""
-    same = [c for c in table if len(table) > 1 and table[c].astype(str).nunique() == 1]
+    same = [c for c in table if len(table) > 1 and table[c].map(str).nunique() == 1]
     same = [c for c in same if c in SETTING or is_empty(table[c].iloc[0])]
     shared = ", ".join(f"{c} {table[c].iloc[0]}" for c in same if not is_empty(table[c].iloc[0]))
     return table.drop(columns=same), [f"In every row: {shared}"] if shared else []

@@ -226,5 +226,5 @@ def _varies(results: Results, name: str) -> bool:
     """Return whether a setting varies. An option varies if it does among the runs of one group choice."""
     runs, (group, _, option) = results.runs, name.partition(".")
     if option and group in runs:
-        return bool((runs[name].astype(str).groupby(runs[group]).nunique() > 1).any())
-    return (runs[name].dropna() if name in results.options else runs[name]).astype(str).nunique() > 1
+        return bool((runs[name].map(str).groupby(runs[group]).nunique() > 1).any())
+    return (runs[name].dropna() if name in results.options else runs[name]).map(str).nunique() > 1

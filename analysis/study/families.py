@@ -33,8 +33,8 @@ def with_options(runs: pd.DataFrame, names: Sequence[str], group: str, but: Sequ
     """Return the names of the values of a group, followed by its options that have several values for one name."""
     out = pd.Series(list(names), index=runs.index, dtype=object)
     for option in (c for c in runs if c.startswith(f"{group}.") and c not in but):
-        several = runs[option].astype(str).groupby(list(names)).transform("nunique") > 1
-        values = [f", {in_title(option, value)}" for value in runs[option]]
+        several = runs[option].map(str).groupby(list(names)).transform("nunique") > 1
+        values = [f", {in_title(option, value)}" for value in runs[option]]  # a missing value adds nothing
         out = out.where(~several | runs[option].isna(), out + pd.Series(values, index=runs.index))
     return list(out)
 

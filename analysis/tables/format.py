@@ -146,7 +146,7 @@ def chosen(table: Table, columns: Sequence[str], results: Results) -> Table:
         if name is None and (name := labels.get(_plain(word))) is not None:
             shown[name] = [plain_cell(value) for value in table.data[name]]
         if name is None:
-            more = [c for c in labels.values() if c not in NAMES and table.data[c].astype(str).nunique() > 1]
+            more = [c for c in labels.values() if c not in NAMES and table.data[c].map(str).nunique() > 1]
             metrics = also(results, COLUMNS) if MORE[0] in table.data else []  # other tables have no metrics
             more += [metric for metric in metrics if _plain(metric) not in known]
             there = list(dict.fromkeys([*map(str, table.shown), *more]))

@@ -24,3 +24,8 @@ def about(nodes: int) -> dict[str, Any]:
 def learn(known: Mapping[str, Any]) -> None:
     """Add the results of another process."""
     _known.update(known)
+
+
+def forget() -> None:
+    """Remove all results: a graph that is drawn is known by its name, which may now stand for another function."""
+    _known.clear()

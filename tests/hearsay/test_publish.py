@@ -11,6 +11,7 @@ from bench.base import registry as registries
 from bench.base.cells import FOLDERS
 from bench.base.errors import UserError
 from bench.base.registry import MODULES, Registry
+from bench.network.cache import compute_once
 from hearsay import plugins
 
 METHOD = "@registry.register('mine')\nclass Mine:\n    def step(self):\n        return FACTOR * GAIN['a']"
@@ -173,3 +174,10 @@ def test_values_that_the_module_changes_itself_are_no_difference(notebook):
     notebook.run("seen = []", METHOD.replace("return", "seen.append(1); return"))
     assert notebook.sweep() == 1.0
     assert notebook.sweep() == 1.0
+
+
+def test_what_is_known_of_a_drawn_graph_is_forgotten_with_the_names(notebook):
+    """Its spectrum is stored by its name, which the notebook may define again."""
+    assert compute_once("ρ", 3, "a drawn graph", lambda: 0.5) == 0.5
+    notebook.sweep()
+    assert compute_once("ρ", 3, "a drawn graph", lambda: 0.9) == 0.9

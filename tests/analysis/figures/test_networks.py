@@ -8,6 +8,7 @@ from analysis.figures import drawings
 from analysis.figures.packet_loss import KINDS
 from analysis.results.errors import NoData
 from analysis.results.results import Results
+from analysis.study.families import with_options
 from analysis.study.figure_options import FigureOptions
 from analysis.study.tuning import at_best
 from bench.network.certificate import EIGENVALUE
@@ -148,3 +149,9 @@ def test_several_runs_of_an_untuned_method_with_one_seed_are_not_averaged():
     found = made([{"algo": "dnasa", "seed": 0, "dataset": name, "end": 0.5} for name in ("a9a", "mnist")])
     with pytest.raises(ValueError, match="seed"):
         at_best(found, found.finals)
+
+
+def test_an_option_without_a_value_is_told_from_one_with_a_value():
+    rows = [{"algo": "a", "compressor": "top_k", "compressor.k": k, "end": 1.0} for k in (None, None, 3)]
+    found = made([{**row, "seed": seed} for seed, row in enumerate(rows)])
+    assert with_options(found.finals, ["top_k"] * 3, "compressor") == ["top_k", "top_k", "top_k, k 3"]
