@@ -30,7 +30,7 @@ def paths_by_content(runs: pd.DataFrame) -> dict[str, pd.Series]:
     out: dict[str, pd.Series] = {}
     for content in (name for name in runs if name.endswith(CONTENT)):
         label = "network.path" if content == f"network{CONTENT}" else content.removesuffix(CONTENT)
-        if label in runs and runs[label].nunique() > runs[content].nunique():
+        if label in runs and (runs.groupby(content)[label].nunique() > 1).any():
             first = runs.dropna(subset=[label, content]).drop_duplicates(content).set_index(content)[label]
             out[label] = runs[content].map(first).where(runs[content].notna(), runs[label])
     return out

@@ -28,6 +28,13 @@ def test_runs_with_copies_of_one_file_are_compared(path, content):
     assert table.loc[table[content] == "abc"].set_index("algo")["runs"].to_dict() == {"dsgd": 4, "dsgt": 4}
 
 
+def test_a_path_with_a_second_content_does_not_prevent_it():
+    files = (("a.csv", "abc"), ("b.csv", "abc"), ("a.csv", "def"))
+    rows = [{"dataset.path": path, "dataset.path.content": content} for path, content in files]
+    found = made([{"algo": "dsgd", "seed": seed, "end": 0.5, **row} for seed, row in enumerate(rows)])
+    assert list(found.runs["dataset.path"]) == ["a.csv", "a.csv", "a.csv"]
+
+
 def test_runs_without_a_known_content_keep_their_paths():
     rows = [{"algo": "dsgd", "seed": k, "dataset.path": f"{k}.csv", "dataset.path.content": None} for k in range(2)]
     known = {"algo": "dsgd", "seed": 2, "dataset.path": "2.csv", "dataset.path.content": "abc"}
