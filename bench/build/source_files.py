@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import gc
 import sys
 import sysconfig
 import threading
@@ -87,16 +88,29 @@ def _known(file: Path) -> bool:
 
 
 _one_parser = threading.Lock()
-"""Python 3.11 raises SystemError if two threads parse at once."""
+
+
+def _parsed(text: bytes) -> ast.Module:
+    """Parse a file so that no other thread parses meanwhile, else Python 3.11 raises SystemError.
+
+    The lock stops the threads that call this function. Others, such as ``numpy.load``, get their turn only if the
+    garbage collector calls a finalizer while the tree is built, hence it is off.
+    """
+    with _one_parser:
+        enabled = gc.isenabled()
+        gc.disable()
+        try:
+            return ast.parse(text)
+        finally:
+            if enabled:
+                gc.enable()
 
 
 def _imports(file: Path) -> Iterator[Path]:
     """Yield the possible files of the modules that a file imports."""
     top = imported.above(file)
     yield from _above(file, top)
-    with _one_parser:
-        tree = ast.parse(file.read_bytes())
-    for node in _statements(tree):
+    for node in _statements(_parsed(file.read_bytes())):
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):

@@ -1,15 +1,20 @@
 """Schedules and metrics of plug-ins in the fingerprint of a run."""
 
+import ast
 import functools
+import gc
 import importlib
 import sys
+import threading
 from dataclasses import replace
 
 import pytest
 import torch
 
 from bench.base import imported
+from bench.base.home import ROOT
 from bench.base.registry import discover, metrics, schedules, topologies
+from bench.build import source_files
 from bench.build.fingerprint import combined, fingerprint, has_plugins, parts, sources
 from bench.build.origin import disagreement, made_of
 from bench.store.run_folder import RunFolder
@@ -253,3 +258,19 @@ def test_a_file_is_hashed_again_until_it_is_imported(plugin, tmp_path, monkeypat
     assert made_of([config()])["files"] == seen[-1]
     assert len({files["metrics_late.py"] for files in seen}) == 3
     assert len({files["late_metric.py"] for files in seen}) == 1
+
+
+def test_files_are_parsed_while_another_thread_parses():
+    """As ``numpy.load`` does in each thread of ``jobs=2``; the collector's callback stands for a finalizer."""
+
+    def another(phase, _):
+        if phase == "start":
+            thread = threading.Thread(target=ast.literal_eval, args=("{'shape': (3, 4)}",))
+            thread.start(), thread.join()
+
+    gc.callbacks.append(another)
+    try:
+        assert source_files.with_imports.__wrapped__(ROOT / "bench/run.py")
+    finally:
+        gc.callbacks.remove(another)
+    assert gc.isenabled()
