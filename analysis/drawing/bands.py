@@ -10,6 +10,8 @@ import pandas as pd
 from pandas.core.groupby import DataFrameGroupBy
 from scipy import stats
 
+from analysis.results.errors import NoData
+
 KINDS = {
     "range": "the smallest and the largest value over the seeds",
     "std": "one standard deviation over the seeds on either side of the mean",
@@ -19,6 +21,10 @@ KINDS = {
 IN_LEGENDS = {"range": "band: min to max of seeds", "std": "band: ± 1 std of seeds", "ci": "band: 95 % CI of the mean"}
 BAND = "_band"
 """The label of a drawn band, which is no entry of the legend itself."""
+MIXED = (
+    "one point would average several runs with the same seed, which differ in a setting; select one setting with "
+    "--where LABEL=VALUE"
+)
 FEWEST = 5
 """The smallest number of seeds for a confidence interval."""
 
@@ -44,7 +50,11 @@ def bands(kind: str) -> Iterator[Band]:
 
 
 def over_seeds(groups: DataFrameGroupBy, metric: str) -> pd.DataFrame:
-    """Return the mean of a metric, the ends of its band and the number of runs, for each group of runs."""
+    """Return the mean of a metric, the ends of its band and the number of runs, for each group of runs.
+
+    Raises ``NoData`` if a group has several runs with one seed.
+    """
+    one_run_per_seed(groups.obj, groups.keys)
     band = current.get()
     band.used = True
     values = groups[metric]
@@ -57,3 +67,14 @@ def over_seeds(groups: DataFrameGroupBy, metric: str) -> pd.DataFrame:
             half = (half * student).where(out["runs"] >= FEWEST)
         out = out.assign(low=out["mean"] - half, high=out["mean"] + half)
     return out
+
+
+def one_run_per_seed(runs: pd.DataFrame, by: str | None = None) -> None:
+    """Raise ``NoData`` if several of these runs have one seed, or one seed and value of ``by``.
+
+    Such runs differ in a setting, and their mean is not one over seeds.
+    """
+    if "seed" in runs:  # a figure of a plug-in may draw tables without it
+        keys = ["seed", *([by] if by else [])]
+        if runs[[*dict.fromkeys(("run_id", *keys))]].drop_duplicates().duplicated(keys).any():
+            raise NoData(MIXED)

@@ -16,7 +16,7 @@ from analysis.results.results import Results
 
 BAND_FROM = 3
 """The smallest number of seeds for a band; with fewer, each seed is drawn."""
-DRAWN = ["run_id", "state", "diverging"]
+DRAWN = ["run_id", "seed", "state", "diverging"]
 """The labels that ``curve`` needs. To join all labels to the rows of many runs takes most of the time."""
 MARKED = 8
 """Number of markers along a curve."""
@@ -40,7 +40,9 @@ def curve(
     Only steps ``after`` the given one are drawn. With ``positive``, zeros are marked on the lower edge of the
     logarithmic axis. ``results`` declare whether more is better of a plug-in's metric. Returns the plotted numbers.
     """
-    rows = rows[[name for name in dict.fromkeys(("run_id", "step", "state", "diverging", x, y)) if name in rows]]
+    rows = rows[
+        [name for name in dict.fromkeys(("run_id", "seed", "step", "state", "diverging", x, y)) if name in rows]
+    ]
     count = rows["run_id"].nunique()
     rows = rows[np.isfinite(rows[y].astype(float)) & np.isfinite(rows[x].astype(float)) & (rows["step"] > after)]
     if rows.empty:
@@ -134,7 +136,8 @@ def spread(values: pd.DataFrame, key: str, metric: str, results: Results | None 
 
     The mean is NaN if a run is nonfinite, since it would only average the surviving seeds.
     """
-    table = values[[*dict.fromkeys(("run_id", key, metric))]]  # labels would take most of the time
+    needed = dict.fromkeys(("run_id", "seed", key, metric))  # other labels would take most of the time
+    table = values[[name for name in needed if name in values]]
     groups = table.assign(off=_diverging(values, metric, results), gone=values["state"] == "nonfinite").groupby(key)
     out = over_seeds(groups, metric).assign(nonfinite=groups["gone"].sum(), diverging=groups["off"].sum())
     out.loc[out["nonfinite"] > 0, "mean"] = np.nan

@@ -1,7 +1,6 @@
 """Learning curves over the seconds on each run's own network, with a panel per factor of the slow node."""
 
 from collections import defaultdict
-from itertools import count
 
 import pandas as pd
 
@@ -17,7 +16,7 @@ from analysis.results.seconds import on_own_networks
 from analysis.study.figure_options import FigureOptions
 from analysis.study.select import metrics, what_else
 from analysis.study.slow_node import CLOCK, CONTENT, SLOW, SPLIT, by_factor, most_factors
-from analysis.study.tuning import columns_of, one_rule, rule_in_words, setting_of
+from analysis.study.tuning import columns_of, one_rule, setting_of
 
 
 @figure(
@@ -35,19 +34,18 @@ def draw(results: Results, request: FigureOptions) -> Picture:
     several = found[SPLIT].nunique() > 1
     figure, axes = panels(found[SPLIT].nunique(), found[SLOW].nunique(), 1.75, look=look, sharey="row", sharex=True)
     drawn, used, notes, values = [], set[str](), list[str](), defaultdict(list)
-    for number, (split, slow, best, chosen) in zip(count(), by_factor(results, found, request)):
-        ax, where = axes.flat[number], f"{split}, slow factor {slow:g}"
-        notes += rule_in_words(results, best, chosen, f"{where}: ", request)
-        rows = timed.curves(best)
+    for ax, one in zip(axes.flat, by_factor(results, found, request), strict=True):
+        notes += one.notes
+        rows = timed.curves(one.best)
         for algo, style in look.items():
             table = curve(ax, rows[rows["algo"] == algo], NETWORK_S, metric, style, after=0, results=results)
-            own = {"algo": algo, "split": split, "slow": slow}
-            drawn.append(with_columns(table, {**own, **columns_of(chosen, algo)}))
-            values[algo].append(setting_of(chosen, algo))
+            own = {"algo": algo, "split": one.split, "slow": one.slow}
+            drawn.append(with_columns(table, {**own, **columns_of(one.chosen, algo)}))
+            values[algo].append(setting_of(one.chosen, algo))
         log_scale(ax, rows[metric], metric)
         ax.set_xscale("log")
-        letter_panel(ax, where if several else f"slow factor {slow:g}")
-        used |= set(best["run_id"])
+        letter_panel(ax, one.where if several else f"slow factor {one.slow:g}")
+        used |= set(one.best["run_id"])
     for ax in axes[:, 0]:
         ax.set_ylabel(metric_name(metric, results))
     for ax in axes[-1]:

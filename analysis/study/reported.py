@@ -9,7 +9,7 @@ import pandas as pd
 
 from analysis.results.results import Results
 from analysis.study.figure_options import USUAL, FigureOptions
-from analysis.study.statistics import UNTUNED, Reported, numbered, report
+from analysis.study.statistics import SEVERAL, UNTUNED, Reported, numbered, report
 from analysis.study.tuning import Chosen, criterion, tuned_over
 
 
@@ -21,8 +21,11 @@ def reported_all(results: Results, finals: pd.DataFrame, request: FigureOptions 
 
 def reported_one(results: Results, runs: pd.DataFrame, by: tuple[str, float]) -> Reported:
     """Return what to report of one method on one problem; ``by`` as ``criterion`` returns it for all methods."""
-    over = tuned_over(results, runs)
-    return report(runs, over, by) if over else Reported(None, runs, UNTUNED)
+    if over := tuned_over(results, runs):
+        return report(runs, over, by)
+    if runs["seed"].duplicated().any():
+        raise ValueError(SEVERAL)
+    return Reported(None, runs, UNTUNED)
 
 
 def best_of_all(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
@@ -12,7 +13,7 @@ from analysis.study.families import splits
 from analysis.study.figure_options import FigureOptions
 from analysis.study.select import as_written, first, problems, refuse_unless
 from analysis.study.settings import apart
-from analysis.study.tuning import Chosen, at_best
+from analysis.study.tuning import Chosen, at_best, rule_in_words
 
 SLOW, CONTENT, SPLIT = "network.slow", "network.content", "split in words"
 """Columns of the factor, of a digest that depends on it, and of the partition; blanks avoid clashes with options."""
@@ -48,11 +49,27 @@ def most_factors(
     return key, runs.assign(**{SPLIT: splits(runs)})
 
 
-def by_factor(
-    results: Results, found: pd.DataFrame, request: FigureOptions
-) -> Iterator[tuple[str, float, pd.DataFrame, Chosen]]:
-    """Yield partition, factor, the runs of every method at its best setting there, and these settings."""
+@dataclass(frozen=True)
+class Factor:
+    """The runs of every method at its best setting for one partition and factor of the slow node."""
+
+    split: str
+    slow: float
+    best: pd.DataFrame
+    chosen: Chosen
+    notes: list[str]
+
+    @property
+    def where(self) -> str:
+        return f"{self.split}, slow factor {self.slow:g}"
+
+
+def by_factor(results: Results, found: pd.DataFrame, request: FigureOptions) -> Iterator[Factor]:
+    """Yield the partitions and factors, with notes on the settings and on the runs that are left out."""
     for split in dict.fromkeys(found[SPLIT]):
         for slow in sorted(found[SLOW].unique()):
-            runs = as_written(results, found[(found[SPLIT] == split) & (found[SLOW] == slow)], request)[0]
-            yield split, float(slow), *at_best(results, runs, request)
+            runs, omitted = as_written(results, found[(found[SPLIT] == split) & (found[SLOW] == slow)], request)
+            one = Factor(split, float(slow), *at_best(results, runs, request), [])
+            one.notes.extend(f"{one.where}: {note}" for note in omitted)
+            one.notes.extend(rule_in_words(results, one.best, one.chosen, f"{one.where}: ", request))
+            yield one

@@ -77,8 +77,10 @@ def summarize(
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return means and intervals of the final metrics, as numbers and as text.
 
-    There is no mean if a run is nonfinite; losses and errors have none if a run is diverging either.
+    There is no mean if a run is nonfinite, or if several runs have one seed, which then differ in a setting; losses and
+    errors have none if a run is diverging either.
     """
+    alone = not runs["seed"].duplicated().any()
     states = runs["state"].value_counts()
     numbers: dict[str, Any] = {}
     words: dict[str, Any] = {}
@@ -88,7 +90,9 @@ def summarize(
     for metric in dict.fromkeys([*told, *SUMMED, *MORE, *results.measures]):
         more = direction(metric, results)
         values = runs[metric].to_numpy(float, na_value=np.nan) if metric in runs else np.empty(0)
-        known = not np.isnan(values).all() and "nonfinite" not in states and (more or "diverging" not in states)
+        known = (
+            alone and not np.isnan(values).all() and "nonfinite" not in states and (more or "diverging" not in states)
+        )
         found = mean(values) if known else Interval(np.nan, np.nan, np.nan, len(runs))
         numbers.update({metric: found.value, f"{metric}_low": found.low, f"{metric}_high": found.high})
         text = interval(found, digits=2 if metric == "test_accuracy" else None)

@@ -13,7 +13,7 @@ from analysis.results.labels import method_name, methods
 from analysis.results.results import Results
 from analysis.study.figure_options import FigureOptions
 from analysis.study.reported import reported_one
-from analysis.study.select import as_written, problems, reference, refuse_unless
+from analysis.study.select import VARIANTS, as_written, problems, reference, refuse_unless
 from analysis.study.settings import in_order
 from analysis.study.statistics import FEWEST, HELD_OUT, WITHIN, Interval, Reported, Robustness, mean, paired, report
 from analysis.study.statistics import robustness as measure
@@ -41,6 +41,7 @@ class Row:
     runs: pd.DataFrame
     found: Robustness
     reported: Reported
+    notes: list[str]  # on the runs that are left out
     gap: Interval | None = None  # the reference minus this method
 
     @property
@@ -66,13 +67,14 @@ SPARE = (
 @table("robustness", "Sensitivity to the stepsize", uses=("over", "reference"))
 def make(results: Results, request: FigureOptions) -> Table:
     against = reference(results, FigureOptions(reference=request.reference))
-    data, shown, rest, by = [], [], [], []
+    data, shown, rest, by, omitted = [], [], [], [], list[str]()
     for key, runs in in_order(problems(results, results.finals)):
         rows, untuned = _rows(results, runs, request, against)
         by += [score_in_words(results, runs, FigureOptions(schedule=request.schedule))] if rows else []
         for row in rows:
             others = {name: value for name, value in row.found.best.values.items() if name != row.option}
             rest.append(in_symbols(others) or "—")
+            omitted += row.notes
             data.append({**key, **_data(row, against)})
             name = f"{method_name(against, results)}{', untuned,' * untuned} minus this"
             gap = {name: interval(row.gap, signed=True)} if against else {}
@@ -85,8 +87,16 @@ def make(results: Results, request: FigureOptions) -> Table:
     if set(rest) != {"—"}:
         table.insert(list(table).index("accuracy there"), "others at", rest)
         notes.append("others at: the best values of the other tuned options, which are fixed here")
+    notes += _left_out(omitted)
     title = None if request.over == "eta" else f"Sensitivity to {symbol(request.over)}"
     return Table(table, pd.DataFrame(data), notes, title, spare=tuple(c for c in SPARE if c in table))
+
+
+def _left_out(notes: list[str]) -> list[str]:
+    """Return the notes on variants of several problems, with one sentence on the methods that have any."""
+    names = dict.fromkeys(note.partition(":")[0] for note in notes if note.endswith(VARIANTS))
+    others = dict.fromkeys(note for note in notes if not note.endswith(VARIANTS))
+    return [*([f"runs of variants are left out: {', '.join(names)}"] if names else []), *others]
 
 
 def _rows(results: Results, runs: pd.DataFrame, request: FigureOptions, against: str | None) -> tuple[list[Row], bool]:
@@ -98,7 +108,7 @@ def _rows(results: Results, runs: pd.DataFrame, request: FigureOptions, against:
         return [], True
     plain = FigureOptions(schedule=request.schedule)
     written = as_written(results, runs, plain)[0]
-    mine = written[written["algo"] == against]
+    mine, omitted = as_written(results, runs[runs["algo"] == against], plain)
     ours = reported_one(results, mine, criterion(results, written, plain)) if len(mine) else None
     untuned = ours is None or not ours.tuned
     rows = [row for algo in methods(runs["algo"].unique(), results) if (row := _row(results, runs, algo, request))]
@@ -107,7 +117,7 @@ def _rows(results: Results, runs: pd.DataFrame, request: FigureOptions, against:
     compared = [row for row in rows if row.algo != against or untuned]
     values = ours.values("test_accuracy")
     gaps = {row.algo: paired(values, row.reported.values("test_accuracy"), len(compared)) for row in compared}
-    return [replace(row, gap=gaps.get(row.algo)) for row in rows], untuned
+    return [replace(row, gap=gaps.get(row.algo), notes=[*omitted, *row.notes]) for row in rows], untuned
 
 
 def _data(row: Row, against: str | None) -> dict[str, Any]:
@@ -158,13 +168,13 @@ def _row(results: Results, runs: pd.DataFrame, algo: str, request: FigureOptions
     option = sensitive_to(mine, request.over)
     if option is None:
         return None
-    mine, _ = as_written(results, mine, plain, option)
+    mine, omitted = as_written(results, mine, plain, option)
     over = tuned_over(results, mine, option)
     if option not in over or mine[option].nunique() < 2:
         return None
     by = criterion(results, runs, plain)
     found = measure(mine, over, option, by)
-    return Row(algo, option, mine, found, report(mine, over, by)) if found else None
+    return Row(algo, option, mine, found, report(mine, over, by), omitted) if found else None
 
 
 def _lost(found: Interval, seeds: int) -> str:

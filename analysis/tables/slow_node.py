@@ -14,7 +14,7 @@ from analysis.results.seconds import on_own_networks
 from analysis.study.figure_options import FigureOptions
 from analysis.study.select import what_else
 from analysis.study.slow_node import CLOCK, CONTENT, SLOW, by_factor, most_factors
-from analysis.study.tuning import one_rule, rule_in_words, setting_of
+from analysis.study.tuning import one_rule, setting_of
 from analysis.tables import Table, table
 
 PARTS = {"3/4": 3 / 4, "1/2": 1 / 2, "1/4": 1 / 4, "1/8": 1 / 8, "1/16": 1 / 16}
@@ -33,20 +33,25 @@ def make(results: Results, request: FigureOptions) -> Table:
     others = what_else(results, found, but=[SLOW, CONTENT, "partition"])
     timed, untimed = on_own_networks(results.of(found))
     data, shown, notes = list[dict[str, Any]](), list[dict[str, Any]](), list[str]()
-    for split, slow, best, chosen in by_factor(results, found, request):
-        notes += rule_in_words(results, best, chosen, f"{split}, slow factor {slow:g}: ", request)
+    for one in by_factor(results, found, request):
+        notes, best = [*notes, *one.notes], one.best
         curves = timed.curves(best)
         for algo, label in methods(best["algo"].unique(), results).items():
             times = {name: _mean_time(curves[curves["algo"] == algo], part) for name, part in PARTS.items()}
-            final, values = best.loc[best["algo"] == algo, LOSS], setting_of(chosen, algo)
+            final, values = best.loc[best["algo"] == algo, LOSS], setting_of(one.chosen, algo)
             cells = {part: "—" if np.isnan(time) else f"{time:.3g}" for part, time in times.items()}
             shown.append(
-                {"partition": split, "slow factor": f"{slow:g}", "method": label, "setting": in_symbols(values) or "—"}
+                {
+                    "partition": one.split,
+                    "slow factor": f"{one.slow:g}",
+                    "method": label,
+                    "setting": in_symbols(values) or "—",
+                }
                 | cells
                 | {"final train loss": f"{final.mean():.3g} ({final.min():.3g}–{final.max():.3g})"}
             )
             data.append(
-                {**key, "partition": split, "slow": slow, "algo": algo, **values}
+                {**key, "partition": one.split, "slow": one.slow, "algo": algo, **values}
                 | {f"seconds to {part}": time for part, time in times.items()}
                 | {"final": final.mean(), "low": final.min(), "high": final.max(), "runs": len(final)}
             )

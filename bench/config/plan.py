@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -124,6 +125,7 @@ class Planner:
         self._check_package(name, base, [word for word in composed if word in typed])
         blocks = blocks_of(base.experiment, name)
         settled = self.keys(typed)
+        self._check_own_groups(name, [key for block in blocks for key in block if key not in settled], composed)
         check_typed([self.parsed(word) for word in typed], blocks, name)
         self._total += sum(math.prod(map(len, axes_of(block, settled).values())) for block in blocks) - 1
         for block in blocks:
@@ -143,6 +145,19 @@ class Planner:
                 f"{name} sets {', '.join(map(repr, sorted(keys)))} outside the experiment, where it has no effect. "
                 "Remove '# @package _global_' and the defaults, and write settings under 'common'."
             )
+
+    def _check_own_groups(self, name: str, settings: Iterable[str], words: Sequence[str]) -> None:
+        """Reject typed groups of the user that set one of the experiment's settings, which would replace it."""
+        known = (*RunConfig.__annotations__, "experiment", "hydra")
+        own = [word for word in words if re.split(r"[./@=]", word.lstrip("+~"))[0] not in known]
+        if not own:
+            return
+        both = (self.base(words), self.base([word for word in words if word not in own]))
+        one, other = (dict(_flat(base.values)) for base in both)
+        changed = [key for key in {**one, **other} if one.get(key) != other.get(key)]
+        for theirs in settings:
+            if any(key == theirs or key.startswith(f"{theirs}.") for key in changed):
+                raise UserError(f"{' '.join(own)} and {name} both set '{theirs}'. Remove it from one of them.")
 
     def points_of_block(self, block: Mapping[str, Any], typed: Sequence[str], whole: Base) -> Iterator[Point]:
         """Yield the configurations of one block of an experiment, whose composition is ``whole``."""
@@ -207,6 +222,15 @@ def same_run_twice(runs: Sequence[RunConfig]) -> str | None:
         "numbers (engine, ranks, results and the like). Of equal runs, only the last one is computed."
     )
     return warning if lost else None
+
+
+def _flat(values: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield all values of a nested mapping, by their names with dots."""
+    for key, value in values.items():
+        if isinstance(value, dict):
+            yield from _flat(value, f"{before}{key}.")
+        else:
+            yield f"{before}{key}", value
 
 
 def _product(axes: Mapping[str, Sequence[Any]]) -> Iterable[dict[str, Any]]:

@@ -76,8 +76,7 @@ def accuracy_as_released(results: Results) -> list[Case]:
         if change == "as written":
             continue
         written = finals[(finals["algo"] == algo) & (finals["split"] == split) & (finals["change"] == "as written")]
-        keys = ["seed", "eta"] if "eta" in finals and some["eta"].notna().any() else ["seed"]
-        both = some.merge(written, on=keys, suffixes=("", "_written"))
+        both = some.merge(written, on="seed", suffixes=("", "_written"), validate="one_to_one")
         if len(both):
             gap = both["test_accuracy"] - both["test_accuracy_written"]
             out.append(case(f"{label(algo)}, {change}, {split}", gap, 2 * len(both)))

@@ -15,8 +15,7 @@ from analysis.figures import figure
 from analysis.results.labels import metric_name
 from analysis.results.results import Results
 from analysis.study.figure_options import FigureOptions
-from analysis.study.select import what_else
-from reproduction.study.families import stepsizes_in_words, variants
+from reproduction.study.families import variants, variants_in_words
 
 SHOWN = ("test_accuracy", "stationarity", "consensus")
 MEANINGS = {
@@ -39,7 +38,7 @@ def draw(results: Results, request: FigureOptions) -> Picture:
     splits = sorted(finals["split"].unique(), key=lambda split: split != "even")
     look = styles(finals["algo"].unique(), results)
     rows = list(dict.fromkeys((algo, change) for algo in look for change in _order(finals, algo)))
-    shown = [metric for metric in SHOWN if finals[metric].notna().any()]
+    shown = [metric for metric in SHOWN if metric in finals and finals[metric].notna().any()]
     figure, axes = panels(1, len(shown), 0.26 * len(rows) + 0.5, PAGE, sharey=True)
     drawn = []
     for ax, metric in zip(axes[0], shown, strict=True):
@@ -64,9 +63,8 @@ def draw(results: Results, request: FigureOptions) -> Picture:
             for n, s in enumerate(splits)
         ],
     )
-    notes = stepsizes_in_words(results, finals)
+    notes = variants_in_words(results, finals)
     notes += [note for change, note in MEANINGS.items() if finals["change"].str.contains(change).any()]
-    notes += what_else(results, finals, but=["partition", "topology", "init"])
     return Picture(figure, pd.concat(drawn, ignore_index=True), set(finals["run_id"]), notes)
 
 

@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from analysis.results.labels import method_name
+from analysis.results.labels import method_name, name_of
 from analysis.results.results import Results
-from analysis.study.families import splits
-from analysis.study.select import has_no_variant, problems, refuse_unless
+from analysis.study.families import splits, with_options
+from analysis.study.select import DRAWN_FOR, has_no_variant, problems, refuse_unless, what_else
 from analysis.study.settings import neutral_first
 from analysis.study.tuning import AS_WRITTEN
+from analysis.study.variants import most_frequent, shown_values
 
 CHANGES = {
     "normalize": "per-tensor norm",
@@ -26,7 +27,10 @@ CHANGES = {
 
 @lru_cache(maxsize=1)  # a figure, a table and claims share these runs
 def variants(results: Results) -> pd.DataFrame:
-    """Runs of methods as written and as released, on one dataset, with columns ``change`` and ``split``."""
+    """Runs of methods as written and as released, on one dataset and graph, with columns ``change`` and ``split``.
+
+    Of the graph's options, and of those of a method that are no change, one value is kept.
+    """
     best = None
     finals = results.finals
     if "multiplier" in finals:
@@ -35,12 +39,9 @@ def variants(results: Results) -> pd.DataFrame:
     for _, runs in neutral_first(problems(results, finals, but=("partition", "topology", "init"))):
         options = runs[[c for c in CHANGES if c in runs]].to_dict("records")
         runs = runs.assign(change=[_change(row) for row in options], split=splits(runs))
-        runs = runs[runs["topology"].isin(_graphs(runs))]
-        # the unchanged runs with the stepsizes, graph and partitions of the changed ones
-        for algo, some in runs.groupby("algo"):
-            if "eta" in some and some["eta"].notna().any():
-                etas = some.loc[some["change"] != "as written", "eta"].unique()
-                runs = runs[(runs["algo"] != algo) | runs["eta"].isin(etas)]
+        runs = runs[_on_one_graph(runs)]
+        # the unchanged runs with the options and partitions of the changed ones
+        runs = _one_value(results, runs)
         changed = runs["change"] != "as written"
         runs = runs[runs["split"].isin(runs.loc[changed, "split"].unique())]
         if changed.any() and (best is None or runs["change"].nunique() > best["change"].nunique()):
@@ -49,11 +50,35 @@ def variants(results: Results) -> pd.DataFrame:
     return best
 
 
-def _graphs(runs: pd.DataFrame) -> set[str]:
-    """The graph with the most changes, and the row-stochastic matrix, which is itself a change."""
-    changed = runs[(runs["change"] != "as written") & (runs["topology"] != "row_stochastic")]
-    counts = (changed if len(changed) else runs).groupby("topology")["change" if len(changed) else "run_id"].nunique()
-    return {str(counts.idxmax()), "row_stochastic"}
+def _on_one_graph(runs: pd.DataFrame) -> pd.Series:
+    """Return which runs have the graph with the most changes, or the row-stochastic matrix, which is itself a change.
+
+    A graph with other options is another one.
+    """
+    graphs = pd.Series(with_options(runs, [*runs["topology"].map(str)], "topology"), index=runs.index)
+    itself = runs["topology"] == "row_stochastic"
+    keep = pd.Series(False, index=runs.index)
+    for mine in (itself, ~itself):
+        changed = mine & (runs["change"] != "as written")
+        of = changed if changed.any() else mine
+        if of.any():
+            some = runs[of].groupby(graphs[of])
+            count = pd.DataFrame({"changes": some["change"].nunique(), "runs": some["run_id"].nunique()})
+            keep |= mine & (graphs == count.sort_values(["changes", "runs"], ascending=False, kind="stable").index[0])
+    return keep
+
+
+def _one_value(results: Results, runs: pd.DataFrame) -> pd.DataFrame:
+    """Return the changed methods with one value of each other option, the most frequent of the changed runs."""
+    kept = [runs.iloc[:0]]
+    for algo, mine in runs.groupby("algo", sort=False):
+        for option in (c for c in results.options if c in mine and c not in CHANGES):
+            changed = mine[mine["change"] != "as written"]
+            if len(changed):
+                value = changed.loc[most_frequent(changed, str(algo), option), option].iloc[0]
+                mine = mine[mine[option].isna() if pd.isna(value) else mine[option] == value]
+        kept += [mine] if (mine["change"] != "as written").any() else []
+    return pd.concat(kept)
 
 
 def _change(row: dict[str, Any]) -> str:
@@ -61,6 +86,18 @@ def _change(row: dict[str, Any]) -> str:
     changed = {key: pd.notna(row.get(key)) and row[key] != AS_WRITTEN[key] for key in options}
     changed |= {"init": row["init"] == "independent", "topology": row["topology"] == "row_stochastic"}
     return ", ".join(CHANGES[key] for key, differs in changed.items() if differs) or "as written"
+
+
+def variants_in_words(results: Results, finals: pd.DataFrame) -> list[str]:
+    """Notes on the setting of these runs: stepsizes, unusual options, dataset and graph."""
+    graph = finals[finals["topology"] != "row_stochastic"]
+    first = (graph if len(graph) else finals).iloc[0]
+    where = f"{name_of(first['dataset'])}, {first['topology']} graph, n = {first['nodes']}, T = {first['steps']}"
+    more = [
+        note.removeprefix(f"{DRAWN_FOR} ") for note in what_else(results, first.to_frame().T, ["partition", "init"])
+    ]
+    setting = f"{DRAWN_FOR} {', '.join([where, *more])}"
+    return [*stepsizes_in_words(results, finals), *shown_values(results, finals), setting]
 
 
 def stepsizes_in_words(results: Results, finals: pd.DataFrame) -> list[str]:

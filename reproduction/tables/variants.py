@@ -10,7 +10,7 @@ from analysis.study.figure_options import FigureOptions
 from analysis.tables import Table, table
 from analysis.tables.format import interval, summarize
 from reproduction.evidence.published import accuracy_as_released
-from reproduction.study.families import variants
+from reproduction.study.families import variants, variants_in_words
 
 
 @table("variants", "As written and as released", uses=("metric",))
@@ -27,7 +27,8 @@ def make(results: Results, request: FigureOptions) -> Table:
         )
         row = {"method": look[algo], "data": split, "change": change, **words}
         shown.append({**row, "accuracy minus as written": interval(gap, signed=True)})
-    notes = [
+    note = (
         "differences are paired by seed; they and the means have Student's 95 % intervals, except where a run diverged"
-    ]
+    )
+    notes = [note, *variants_in_words(results, finals)]
     return Table(pd.DataFrame(shown, dtype=object), pd.DataFrame(data), notes)

@@ -3,6 +3,11 @@
 import numpy as np
 import pytest
 
+import reproduction.register  # noqa: F401 (registers the figures and tables)
+from analysis.figures import drawings
+from analysis.study.figure_options import FigureOptions
+from analysis.tables import table_makers
+from reproduction.evidence.published import accuracy_as_released
 from reproduction.study import published
 from reproduction.study.families import stepsizes_in_words
 from tests.helpers.invented import made, of
@@ -66,6 +71,32 @@ def test_released_compares_each_change_with_what_is_written(drawn, finals):
     mine = of(finals, algo="dnasa", normalize="tensor")
     (shown,) = data[(data["change"] == changed) & (data["metric"] == "test_accuracy")]["mean"]
     assert shown == pytest.approx(mine["test_accuracy"].mean())
+
+
+def test_released_averages_neither_graphs_with_other_options_nor_stepsizes():
+    """One seed is one run of a point, and the note says which graph it is."""
+    rows = [
+        {"algo": "dsgd", "eta": eta, "init": init, "topology": "random", "topology.p": p, "seed": seed}
+        | {"end": 0.1, "accuracy": 80.0 + 10 * p + eta + seed + (init == "independent"), "schedule": "diminishing"}
+        for p, eta, init, seeds in (
+            *((0.4, 0.1, init, 3) for init in ("shared", "independent")),
+            *((0.9, 0.1, init, 2) for init in ("shared", "independent")),
+            *((0.4, 1.0, init, 2) for init in ("shared", "independent")),
+        )
+        for seed in range(seeds)
+    ]
+    found = made(rows)
+    picture = drawings()["released"].draw(found, FigureOptions())
+    table = table_makers()["variants"].make(found, FigureOptions())
+    shown = picture.data[picture.data["metric"] == "test_accuracy"].set_index("change")
+    assert shown["runs"].to_dict() == {"as written": 3, "independent starts": 3}
+    assert shown["mean"].to_dict() == pytest.approx({"as written": 85.1, "independent starts": 86.1})
+    assert table.data.set_index("change")["runs"].to_dict() == {"as written": 3, "independent starts": 3}
+    (gap,) = accuracy_as_released(found)
+    assert (gap.found.value, gap.found.count) == (pytest.approx(1.0), 3)
+    for notes in (picture.notes, table.notes):
+        assert any("topology.p=0.4" in note for note in notes), notes
+        assert any("η=0.1" in note for note in notes), notes
 
 
 def test_published_numbers_are_the_ones_of_the_paper():

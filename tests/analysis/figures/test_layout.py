@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from matplotlib.image import imread
 
-from analysis.drawing.bands import KINDS, bands
+from analysis.drawing.bands import KINDS, MIXED, bands
 from analysis.drawing.files import render, save
 from analysis.drawing.layout import Layout, arrange
 from analysis.drawing.lines import draw_against_setting, spread
@@ -16,6 +16,7 @@ from analysis.drawing.style import COLUMN, PAGE, styles, use_paper_style
 from analysis.figures import drawings
 from analysis.make_figures import main, parse
 from analysis.report.bibtex import bibliography
+from analysis.results.errors import NoData
 from analysis.study.figure_options import FigureOptions
 from tests.helpers.few import few
 from tests.helpers.invented import made
@@ -310,3 +311,12 @@ def test_every_shipped_method_has_a_reference_with_author_title_and_year():
     for body in found.entries.values():
         assert {"author", "title", "year"} <= set(re.findall(r"^  (\w+) =", body, re.M)), body
         assert body.isascii()
+
+
+def test_a_point_with_two_runs_of_one_seed_is_not_drawn():
+    table = pd.DataFrame(
+        {"run_id": ["a", "b", "c"], "seed": [0, 1, 1], "x": [1.0, 1.0, 2.0], "loss": 0.5, "state": "done"}
+    )
+    assert list(spread(table, "x", "loss")["runs"]) == [2, 1]
+    with pytest.raises(NoData, match=re.escape(MIXED)):
+        spread(table.assign(x=1.0), "x", "loss")

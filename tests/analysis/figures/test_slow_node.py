@@ -128,3 +128,24 @@ def test_one_factor_is_not_enough(name):
     alone = some.runs[some.runs["network.slow"] == 1]
     with pytest.raises(NoData, match=r"network\.slow"):
         drawings()[name].draw(replace(some, runs=alone), FigureOptions())
+
+
+def test_names_the_variant_that_is_shown_of_each_factor():
+    rows = [
+        {"algo": "exact", **LAN, "network.slow": slow, "seed": seed, "end": 0.1, "form": form}
+        for slow, form, seed in (
+            (1.0, "early", 0),
+            (1.0, "early", 1),
+            (4.0, "late", 0),
+            (4.0, "late", 1),
+            (4.0, "early", 0),
+        )
+    ]
+    some = made(rows, [{"algorithm": {"name": "exact", "label": "exact", **EVENTS}}] * len(rows))
+    some = replace(some, rows=some.rows.assign(virtual_s=some.rows["step"] / 100))
+    for notes in (
+        drawings()["slow_node"].draw(some, FigureOptions()).notes,
+        table_makers()["slow_node_times"].make(some, FigureOptions()).notes,
+    ):
+        assert any("slow factor 4: exact: 1 run" in note for note in notes), notes
+        assert any("slow factor 4" in note and "form=late" in note for note in notes), notes

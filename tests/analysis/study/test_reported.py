@@ -1,5 +1,6 @@
 """Tables and sentences of invented runs: what is chosen, on which seeds, and what is said of it."""
 
+import itertools
 from dataclasses import replace
 
 import numpy as np
@@ -181,3 +182,13 @@ def test_a_swept_multiplier_is_a_stepsize_like_any_other():
     assert "D-NASA (multiplier)" in table.shown["method"].tolist()
     two = made([*(row for row in swept if row["multiplier"] < 10), *rows("dsgd", DSGD)])
     assert table_makers()["robustness"].make(two, FigureOptions()).data["algo"].tolist() == ["dsgd"]  # no sweep
+
+
+def test_the_table_of_robustness_names_the_variants_that_it_leaves_out():
+    rows = [
+        {"algo": "dsgd", "eta": eta, "seed": seed, "form": form, "end": 0.1, "accuracy": 80.0 + eta}
+        for eta, seed, form in itertools.product((0.1, 1.0), range(2), ("late", "early"))
+    ]
+    notes = table_makers()["robustness"].make(made(rows[:-1]), FigureOptions()).notes
+    assert any("left out: D-SGD" in note for note in notes), notes
+    assert any("form=late" in note for note in notes), notes

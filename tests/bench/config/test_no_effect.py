@@ -155,3 +155,13 @@ def test_rejects_settings_of_hydra_that_have_no_effect(word):
 def test_a_reference_may_use_a_setting_of_hydra():
     (run,) = of_command(["hydra.job.name=mine", "results=${hydra:job.name}"])
     assert run.results == "mine"
+
+
+def test_rejects_a_group_of_ones_own_that_sets_what_the_experiment_sets(search):
+    big = "# @package _global_\nsteps: 900\nbatch_size: 9\ntopology: {name: complete}\n"
+    word = search(setup__big=big, experiment__mine="blocks: [{algo: dsgt, steps: 3, topology: ring}]\n")
+    with pytest.raises(UserError, match=r"\+setup=big and experiment=mine.*'(steps|topology)'"):
+        of_command(["experiment=mine", "+setup=big", word])
+    search(setup__big="# @package _global_\nsteps: 900\nbatch_size: 9\n")
+    (run,) = of_command(["experiment=mine", "+setup=big", "steps=7", word])
+    assert (run.steps, run.batch_size, run.topology.name) == (7, 9, "ring")
