@@ -12,7 +12,7 @@ from analysis.drawing.style import INK, Style, styles
 from analysis.drawing.symbols import with_values
 from analysis.figures import figure
 from analysis.results.columns import with_columns
-from analysis.results.labels import RHO, metric_name
+from analysis.results.labels import RHO, metric_name, name_of
 from analysis.results.results import Results
 from analysis.study.figure_options import FigureOptions
 from analysis.study.select import as_written, first, metrics, problems, refuse_unless
@@ -34,8 +34,10 @@ BOUND = "consensus_bound"
 )
 def draw(results: Results, request: FigureOptions) -> Picture:
     shown, among = _graphs(results)
-    ends, notes = among.side_by_side([key for key, _ in shown])
-    notes.append(RHO)
+    ends, notes = among.side_by_side([key for key, _ in shown], also=("nodes", "steps"))
+    letters = {"nodes": "n", "steps": "T"}
+    same = [f"{letter} = {shown[0][0][c]}" for c, letter in letters.items() if len({key[c] for key, _ in shown}) == 1]
+    notes = [", ".join([name_of(shown[0][0]["dataset"]), *same]), *notes, RHO]
     look = styles(set().union(*(set(runs["algo"]) for _, runs in shown)), results)
     names = metrics(results.of(pd.concat([runs for _, runs in shown])), request.metrics, SHOWN)
     figure, axes = panels(len(names), len(shown), 1.65, look=look, sharey="row", sharex="col")
@@ -63,8 +65,9 @@ def draw(results: Results, request: FigureOptions) -> Picture:
             bounded |= {*bounds}
             drawn += [with_columns(table, {"algo": algo, **key}) for algo, table in bounds.items()]
             notes += [f"{key['topology']} graph: {sentence}" for sentence in shares]
+    table = pd.concat(drawn, ignore_index=True)
+    refuse_unless("metric" in table, f"no evaluation after the start has the metric {' or '.join(map(repr, names))}")
     if "tracking_error" in names:
-        table = pd.concat(drawn)
         lacks = {*table["algo"]} - {*table.loc[table["metric"] == "tracking_error", "algo"]}
         lacking = [style.label for algo, style in look.items() if algo in lacks]
         notes += [f"without a tracker, and so without a tracking error: {', '.join(lacking)}"] if lacking else []
@@ -76,7 +79,7 @@ def draw(results: Results, request: FigureOptions) -> Picture:
         named = f"upper bound for {', '.join(style.label for style in of)}" + ", each in its color" * (len(of) > 1)
         entries.append(Line2D([], [], color=of[0].color if len(of) == 1 else INK, lw=0.8, ls="--", label=named))
     legend(figure, entries)
-    return Picture(figure, pd.concat(drawn, ignore_index=True), used, notes, title)
+    return Picture(figure, table, used, notes, title)
 
 
 def _draw_bounds(ax: Axes, rows: pd.DataFrame, look: dict[str, Style]) -> tuple[dict[str, pd.DataFrame], list[str]]:

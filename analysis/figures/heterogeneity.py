@@ -52,7 +52,7 @@ def draw(results: Results, request: FigureOptions) -> Picture:
         letter_panel(ax, metric_name(metric, results))
     legend(figure, [legend_entry(style) for style in look.values()])
     key = finals.iloc[0]
-    setting = f"{name_of(key['dataset'])}, {key['topology']} graph, T = {key['steps']}"
+    setting = f"{name_of(key['dataset'])}, {key['topology']} graph, n = {key['nodes']}, T = {key['steps']}"
     first = f"{setting}; heterogeneity at the initial point: ζ² = (1/n) Σ ‖∇f_i − ∇f‖²"
     data = pd.concat(drawn, ignore_index=True)
     data["split"] = data["x"].map(dict(enumerate(order.index)))

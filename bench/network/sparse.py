@@ -43,6 +43,11 @@ class Arcs:
             )
         if set(graph) != set(range(n)):
             raise UserError(f"The graph '{name}' must have the nodes 0 … {n - 1}; it has {sorted(graph, key=str)}.")
+        if any(weight != 1 for _, _, weight in graph.edges(data="weight", default=1)):
+            raise UserError(
+                f"The edges of the graph '{name}' have weights, but topology.weights computes W without them. Remove "
+                "the attribute 'weight', or return W as an array."
+            )
         edges = [edge for edge in graph.edges if edge[0] != edge[1]]
         ends = np.array(edges, dtype=np.int64).reshape(len(edges), 2)
         return cls(n, ends[:, 0], ends[:, 1], graph.is_directed())

@@ -115,6 +115,17 @@ def test_a_sweep_skips_multigraphs_of_plugins(kind, remedy, nodes, monkeypatch):
         check(config(topology="several edges", nodes=nodes))
 
 
+@pytest.mark.parametrize("weight", [1, 1.0, 3])
+def test_rejects_weights_of_edges_which_would_have_no_effect(weight, monkeypatch):
+    isolate(monkeypatch)
+    topology("heavy")(lambda nodes: nx.Graph((k, (k + 1) % nodes, {"weight": weight}) for k in range(nodes)))
+    if weight == 1:
+        check(config(topology="heavy", nodes=5))
+    else:
+        with pytest.raises(UserError, match=r"'heavy'.*topology\.weights"):
+            check(config(topology="heavy", nodes=5))
+
+
 def test_the_command_shows_certificate_and_matrix_and_writes_the_drawing(tmp_path):
     done = look("topology=ladder", "nodes=8", "--svg", "ladder.svg", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
