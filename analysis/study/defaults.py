@@ -11,6 +11,7 @@ import pandas as pd
 from analysis.results.results import Results
 from analysis.study.score import costs_to_reach, score, yardstick
 from analysis.study.select import refuse_unless
+from analysis.study.settings import WATCHED
 from analysis.study.tuning import tuned_over
 
 YARDSTICK = "dsgd"
@@ -61,7 +62,8 @@ def choices(results: Results) -> list[Choice]:
     values = _values(results, finals)
     finals = finals.assign(values=values, setting=values.map(str))
     parts = []
-    for _, runs in finals.groupby("dataset"):
+    for dataset, runs in finals.groupby("dataset"):
+        _check_one_problem(results, str(dataset), runs)
         ours = runs[(runs["algo"] == YARDSTICK) & ~runs["pooled"]]
         losses = _losses(results, runs)
         references = _references(runs, losses)
@@ -70,6 +72,18 @@ def choices(results: Results) -> list[Choice]:
     missing = f"it needs runs of {YARDSTICK} with several stepsizes, and of references with topology={POOLED}"
     refuse_unless(bool(parts), missing)
     return list(_chosen(pd.concat(parts)))
+
+
+FREE = ("steps", *WATCHED, "topology", "network")
+"""Labels that may differ between the methods of a problem: their rounds, clocks and W; the graph is checked apart."""
+
+
+def _check_one_problem(results: Results, dataset: str, runs: pd.DataFrame) -> None:
+    labels = [c for c in results.problem if c in runs and c.partition(".")[0] not in FREE]
+    differ = [c for c in labels if runs[c].map(str).nunique() > 1]
+    differ += ["topology"] if runs.loc[~runs["pooled"], "topology"].nunique() > 1 else []
+    several = f"the runs on {dataset} are of several problems, which differ in {', '.join(differ)}"
+    refuse_unless(not differ, f"{several}; choose one with --where {differ[0] if differ else ''}=VALUE")
 
 
 def _values(results: Results, finals: pd.DataFrame) -> pd.Series:

@@ -15,7 +15,7 @@ from analysis.results.labels import methods, metric_in_words, name_of
 from analysis.results.results import Results
 from analysis.results.wording import many
 from analysis.study.figure_options import USUAL, FigureOptions
-from analysis.study.reported import best_of_all, chosen_of, means_of, reported_all
+from analysis.study.reported import best_of_all, chosen_of, means_of, on_common_seeds, reported_all
 from analysis.study.select import as_written, problems, reference
 from analysis.study.settings import apart, in_order
 from analysis.study.statistics import FEWEST, OWN, Reported, across, mean, ratio, significantly_different
@@ -28,7 +28,7 @@ MOST = 3
 
 @dataclass(frozen=True)
 class Compared:
-    """The methods of one problem, by the seeds that report them."""
+    """The methods of one problem, on the reporting seeds that most of them have."""
 
     where: str
     metric: str
@@ -36,6 +36,7 @@ class Compared:
     found: dict[str, Reported]
     means: pd.Series  # the best first
     runs: pd.DataFrame  # all runs of the methods as written
+    left: list[str]  # methods that lack a seed of the others
 
     def apart(self, one: str, other: str) -> bool | None:
         """Return whether two methods differ significantly, among all compared ones; None with too few seeds."""
@@ -78,13 +79,14 @@ def outcome(results: Results, request: FigureOptions = USUAL) -> list[str]:
     against = reference(results, request)
     look = methods(finals["algo"].unique(), results)
     if len(compared) <= MOST:
-        each = [_one(results, one, look, against) for one in compared]
+        each = [_one(results, one, look, against) for one in compared] + _left_out(compared, look)
         notes = dict.fromkeys(note for one in compared for note in shown_values(results, one.runs))
         each += [f"{note[0].upper()}{note[1:]}." for note in notes]
         return each if len(compared) == 1 else [_count(compared, look), *each]
     out, few = [_count(compared, look)], sum(one.significant is None for one in compared)
     if 0 < few < len(compared):
         out.append(f"{few} of these problems have fewer than {FEWEST} seeds, too few to test significance.")
+    out += _left_out(compared, look)
     gaps = [_gap(one, against) for one in compared if against in one.means.index]
     if against and gaps:
         losses = [gap for gap in gaps if gap > 0]
@@ -96,6 +98,11 @@ def outcome(results: Results, request: FigureOptions = USUAL) -> list[str]:
         out.append(f"{look[against]} is the best method, or not significantly different from it, {well}{worst}.")
         out += _on_average(results, compared, against, look, request)
     return out
+
+
+def _left_out(compared: list[Compared], look: dict[str, str]) -> list[str]:
+    names = dict.fromkeys(look[algo] for one in compared for algo in one.left)
+    return [f"Not compared where they lack a seed that most methods have: {', '.join(names)}."] if names else []
 
 
 def _count(compared: list[Compared], look: dict[str, str]) -> str:
@@ -124,10 +131,12 @@ def _compared(results: Results, where: str, runs: pd.DataFrame, request: FigureO
     metric, sign = judged_by(results, runs, request)
     if metric not in runs:
         return None
-    found = reported_all(results, runs, request)
+    everything = reported_all(results, runs, request)
+    found = on_common_seeds(everything)
     means = means_of(found, metric, sign)
+    left = [algo for algo, one in everything.items() if len(one.runs) and algo not in found]
     what = f"{'highest' if sign > 0 else 'lowest'} {metric_in_words(metric, results)}"
-    return Compared(where, metric, what, found, means, runs) if len(means) > 1 else None
+    return Compared(where, metric, what, found, means, runs, left) if len(means) > 1 else None
 
 
 def _one(results: Results, one: Compared, look: dict[str, str], against: str | None) -> str:

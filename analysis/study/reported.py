@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
 
@@ -51,6 +52,18 @@ def best_of_all(
     algo = str(found.best.values["algo"])
     (values,) = found.best.of(table)[["algo", *overs[algo]]].head(1).to_dict("records")
     return replace(found, best=replace(found.best, values=values, edges=[]))
+
+
+def on_common_seeds(found: dict[str, Reported]) -> dict[str, Reported]:
+    """Return the methods with the seeds that most of them have; methods that lack such a seed are left out.
+
+    Means over different seeds are not comparable: a seed is also a dataset or a graph.
+    """
+    ran = {algo: set(one.runs["seed"]) for algo, one in found.items() if len(one.runs)}
+    counts = Counter(seed for seeds in ran.values() for seed in seeds)
+    common = {seed for seed, count in counts.items() if count * 2 > len(ran)}
+    kept = {algo: found[algo] for algo, seeds in ran.items() if common and common <= seeds}
+    return {algo: replace(one, runs=one.runs[one.runs["seed"].isin(common)]) for algo, one in kept.items()}
 
 
 def means_of(found: dict[str, Reported], metric: str, sign: float) -> pd.Series:

@@ -13,7 +13,7 @@ from analysis.results.errors import NoData, perhaps
 from analysis.results.labels import is_asynchronous, method_name, methods, name_of
 from analysis.results.results import NETWORK_S, Results
 from analysis.study.figure_options import USUAL, FigureOptions
-from analysis.study.reported import means_of, reported_all
+from analysis.study.reported import means_of, on_common_seeds, reported_all
 from analysis.study.settings import Apart, Key, Setting, apart
 from analysis.study.tuning import AS_WRITTEN, judged_by, numbers_tuned, tuned_over
 from analysis.study.variants import most_frequent, shown_values
@@ -229,7 +229,7 @@ def reference(results: Results, request: FigureOptions = USUAL) -> str | None:
         metric, sign = judged_by(results, some, request)
         if metric not in some:
             continue
-        found = reported_all(results, as_written(results, some, request)[0], request)
+        found = on_common_seeds(reported_all(results, as_written(results, some, request)[0], request))
         means = means_of(found, metric, sign)
         if len(means) > 1:
             wins[means.index[0]] += 1

@@ -143,6 +143,14 @@ def was_chosen(found: Iterable[Best | None]) -> bool:
     return any(best is None or not best.alone for best in found)
 
 
+IN_SAMPLE = "times and losses are those of all seeds of the best setting, also of the seeds that chose it"
+
+
+def in_sample(chosen: Chosen) -> list[str]:
+    """Return a note if a setting was chosen by seeds that also report it."""
+    return [IN_SAMPLE] if was_chosen(chosen.values()) else []
+
+
 def score_in_words(results: Results, finals: pd.DataFrame, request: FigureOptions = USUAL) -> str:
     """test accuracy (chosen on the test set)"""
     name = criterion(results, finals, request)[0]

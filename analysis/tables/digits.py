@@ -8,7 +8,7 @@ from itertools import product
 import numpy as np
 import pandas as pd
 
-from analysis.study.statistics import Interval, significantly_different
+from analysis.study.statistics import Interval, significantly_better
 from analysis.tables import Table
 from analysis.tables.format import SETTING, Number, plain_cell
 
@@ -22,7 +22,7 @@ Cell = tuple[int, str]
 def best(shown: pd.DataFrame) -> set[Cell]:
     """Return the cells with the best mean of a metric in a setting, and those that are equal to it.
 
-    Only if they differ significantly from all other cells of the setting, and the direction of the metric is known.
+    Only if they are significantly better than all other cells of the setting, and the direction of the metric is known.
     """
     out = set()
     places: dict[tuple[str, ...], list[int]] = {}
@@ -35,11 +35,12 @@ def best(shown: pd.DataFrame) -> set[Cell]:
         known = {p: c for p, c in known.items() if c.more_is_better is not None}
         if not known:
             continue
-        extreme = max if any(c.more_is_better for c in known.values()) else min
+        more, family = any(c.more_is_better for c in known.values()), len(known) - 1
+        extreme = max if more else min
         top = extreme(known.values(), key=lambda cell: cell.found.value)
         first = {p: c for p, c in known.items() if equal(top, c)}
         pairs = list(product(first.values(), (c for p, c in known.items() if p not in first)))
-        if pairs and all(significantly_different(one.values, other.values, len(known) - 1) for one, other in pairs):
+        if pairs and all(significantly_better(one.values, other.values, more, family) for one, other in pairs):
             out |= {(place, column) for place in first}
     return out
 

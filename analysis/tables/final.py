@@ -23,6 +23,7 @@ NOTE = (
 )
 
 
+UNEQUAL = "in some settings the means are over different seeds; the differences use the common ones"
 STEPS = (
     "steps of asynchronous methods ({methods}) are multiples of the nominal time of a gradient: with a slow node, a "
     "synchronous method takes more seconds for as many steps (compare them with --x seconds)"
@@ -38,10 +39,11 @@ def make(results: Results, request: FigureOptions) -> Table:
     over = ["eta", *(o for o in (*results.numbers, "schedule") if o != "eta" and o in tuned)]
     named = f", {metric_in_words(decides, results)}" if decides else ""
     header = f"{method_name(against, results)}{DIFFERENCE}{named}" if against else None
-    data, shown, by, tried = [], [], [], False
+    data, shown, by, tried, unequal = [], [], [], False, False
     marks: dict[str, None] = {}  # in the order of their first use
     for key, runs, _ in written:
         found = reported_all(results, runs, request)
+        unequal = unequal or len({frozenset(one.runs["seed"]) for one in found.values() if len(one.runs)}) > 1
         chosen = chosen_of(found)
         by += [score_in_words(results, runs, request)] if chosen else []
         tried = tried or was_chosen(chosen.values())
@@ -69,6 +71,7 @@ def make(results: Results, request: FigureOptions) -> Table:
     compared = metric_in_words(decides, results) if decides else "accuracies or test losses"
     notes = [RULE.format(what=what, score=" or ".join(dict.fromkeys(by))), HELD_OUT] if tried else []
     notes += [NOTE.format(what=compared), *dict.fromkeys(note for *_, some in written for note in some), *marks]
+    notes += [UNEQUAL] if unequal else []
     present = methods(results.finals["algo"].unique(), results)
     waits = [name for algo, name in present.items() if is_asynchronous(algo, results)]
     notes += [STEPS.format(methods=listed(waits))] if waits else []

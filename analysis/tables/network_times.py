@@ -17,7 +17,7 @@ from analysis.study.select import NO_NETWORK, as_written, clock_note, problems, 
 from analysis.study.settings import in_order
 from analysis.study.statistics import FEWEST, Interval, mean
 from analysis.study.targets import TARGET_RULE, hits, left_out, seconds_until, target_method, with_targets
-from analysis.study.tuning import at_best, setting_of
+from analysis.study.tuning import at_best, in_sample, setting_of
 from analysis.study.variants import shown_values
 from analysis.tables import Table, table
 from analysis.tables.format import Number, interval, with_settings
@@ -41,6 +41,7 @@ def make(results: Results, request: FigureOptions) -> Table:
     for key, runs in in_order(problems(results, results.finals)):
         runs = as_written(results, runs, request)[0]
         best, chosen = at_best(results, runs, request)
+        values += in_sample(chosen)
         setter = target_method(results, best["algo"].unique(), request) if len(best) else ""
         targeted = with_targets(best, setter)
         if targeted["algo"].nunique() < 2:

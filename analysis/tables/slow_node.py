@@ -14,7 +14,7 @@ from analysis.results.seconds import on_own_networks
 from analysis.study.figure_options import FigureOptions
 from analysis.study.select import what_else
 from analysis.study.slow_node import CLOCK, CONTENT, SLOW, by_factor, most_factors
-from analysis.study.tuning import one_rule, setting_of
+from analysis.study.tuning import in_sample, one_rule, setting_of
 from analysis.tables import Table, table
 
 PARTS = {"3/4": 3 / 4, "1/2": 1 / 2, "1/4": 1 / 4, "1/8": 1 / 8, "1/16": 1 / 16}
@@ -23,7 +23,7 @@ SHOWN = 3
 LOSS = "train_loss"
 NOTE = (
     "seconds until the first evaluation with a training loss of at most this part of the initial one; means over "
-    "seeds, and — if a seed does not reach it"
+    "seeds, and — if a seed does not reach it or a run diverged"
 )
 
 
@@ -33,36 +33,37 @@ def make(results: Results, request: FigureOptions) -> Table:
     others = what_else(results, found, but=[SLOW, CONTENT, "partition"])
     timed, untimed = on_own_networks(results.of(found))
     data, shown, notes = list[dict[str, Any]](), list[dict[str, Any]](), list[str]()
+    all_seeds = list[str]()
     for one in by_factor(results, found, request):
+        all_seeds = all_seeds or in_sample(one.chosen)
         notes, best = [*notes, *one.notes], one.best
         curves = timed.curves(best)
         for algo, label in methods(best["algo"].unique(), results).items():
-            times = {name: _mean_time(curves[curves["algo"] == algo], part) for name, part in PARTS.items()}
-            final, values = best.loc[best["algo"] == algo, LOSS], setting_of(one.chosen, algo)
-            cells = {part: "—" if np.isnan(time) else f"{time:.3g}" for part, time in times.items()}
-            shown.append(
-                {
-                    "partition": one.split,
-                    "slow factor": f"{one.slow:g}",
-                    "method": label,
-                    "setting": in_symbols(values) or "—",
-                }
-                | cells
-                | {"final train loss": f"{final.mean():.3g} ({final.min():.3g}–{final.max():.3g})"}
-            )
+            mine, values = best[best["algo"] == algo], setting_of(one.chosen, algo)
+            diverged = int((mine["state"] != "done").sum())
+            final = mine[LOSS] if not diverged else mine[LOSS] * np.nan
+            rows = curves[curves["algo"] == algo]
+            times = {name: np.nan if diverged else _mean_time(rows, part) for name, part in PARTS.items()}
+            cells: dict[str, Any] = {part: "—" if np.isnan(time) else f"{time:.3g}" for part, time in times.items()}
+            loss = f"{final.mean():.3g} ({final.min():.3g}–{final.max():.3g})" if not diverged else "—"
+            where = {"partition": one.split, "slow factor": f"{one.slow:g}", "method": label}
+            setting = {"setting": in_symbols(values) or "—"}
+            shown.append({**where, **setting, **cells, "final train loss": loss, "diverged": diverged})
             data.append(
                 {**key, "partition": one.split, "slow": one.slow, "algo": algo, **values}
                 | {f"seconds to {part}": time for part, time in times.items()}
-                | {"final": final.mean(), "low": final.min(), "high": final.max(), "runs": len(final)}
+                | {"final": final.mean(), "low": final.min(), "high": final.max()}
+                | {"runs": len(final), "diverged": diverged}
             )
     numbers = pd.DataFrame(data)
     reached = [part for part in PARTS if numbers[f"seconds to {part}"].notna().any()]
     omitted = [part for part in PARTS if part not in (reached[-SHOWN:] or PARTS)]
     numbers = numbers.drop(columns=[f"seconds to {part}" for part in omitted])
+    omitted += [] if numbers["diverged"].any() else ["diverged"]
     return Table(
         pd.DataFrame(shown, dtype=object).drop(columns=omitted),
         numbers,
-        [*others, CLOCK, NOTE, *one_rule(notes), *untimed],
+        [*others, CLOCK, NOTE, *one_rule(notes), *all_seeds, *untimed],
     )
 
 

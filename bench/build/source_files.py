@@ -122,7 +122,8 @@ def _imports(file: Path) -> Iterator[Path]:
         else:
             continue
         for name in names:
-            yield from _first(_folders(name.partition(".")[0], file, top), name)
+            folders = _folders(name.partition(".")[0], file, top)
+            yield from (place for folder in folders for place in _places(folder, name))
 
 
 def _statements(tree: ast.AST) -> Iterator[ast.AST]:
@@ -135,27 +136,23 @@ def _statements(tree: ast.AST) -> Iterator[ast.AST]:
             todo += getattr(node, part, ())
 
 
-def _first(folders: list[Path], name: str) -> list[Path]:
-    """Return the existing files of a module in the first folder that has any."""
-    top = name.partition(".")[0]
-    near = (folder for folder in folders if (folder / top).exists() or (folder / f"{top}.py").exists())
-    found = ([place for place in _places(folder, name) if place.is_file()] for folder in near)
-    return next(filter(None, found), [])
-
-
 def _folders(name: str, file: Path, top: Path) -> list[Path]:
-    """Return the folders that may hold a top-level module for a file; in site-packages its neighbors are libraries."""
+    """Return the folders that may hold a top-level module for a file; in site-packages its neighbors are libraries.
+
+    All of them count, since the order of ``sys.path`` may differ in another process. Names of the suite are its own.
+    """
+    if name in imported.FOLDERS:
+        return [ROOT]
     own = file.relative_to(top).parts[0].removesuffix(".py")
-    suite = [ROOT] if name in imported.FOLDERS else []
-    return [*suite, *[top] * (name == own or not _installed(top)), *_loose_folders(tuple(sys.path))]
+    return [*dict.fromkeys((*[top] * (name == own or not _installed(top)), *_loose_folders(tuple(sys.path))))]
 
 
 @cache
 def _loose_folders(path: tuple[str, ...]) -> list[Path]:
-    """Return the folders of PYTHONPATH without versions: neither Python's, nor pip's, nor the suite."""
+    """Return the suite's folder and those of PYTHONPATH, except Python's and pip's, which have versions."""
     own = [Path(place) for place in sysconfig.get_paths().values()]
-    found = [Path(place).resolve() for place in path if Path(place).is_dir()]
-    return [folder for folder in found if folder not in (*own, ROOT) and not _installed(folder)]
+    found = [ROOT, *(Path(place).resolve() for place in path if Path(place).is_dir())]
+    return [folder for folder in found if folder not in own and not _installed(folder)]
 
 
 @cache
@@ -171,8 +168,10 @@ def _above(file: Path, top: Path) -> Iterator[Path]:
 
 
 def _places(base: Path, name: str) -> list[Path]:
-    """Return the possible files of a module and of the packages above it."""
+    """Return the possible files of a module and of the packages above it; of ``package.*``, all files in it."""
     parts = name.split(".")
     path = base.joinpath(*parts)
+    if parts[-1] == "*":
+        return [*path.parent.glob("*.py"), *_places(base, ".".join(parts[:-1]))]
     packages = [] if path.is_relative_to(BENCH) else [base.joinpath(*parts[:end]) for end in range(1, len(parts))]
     return [path / "__init__.py", path.with_suffix(".py"), *(package / "__init__.py" for package in packages)]

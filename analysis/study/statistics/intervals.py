@@ -83,6 +83,15 @@ def significantly_different(ours: pd.Series, theirs: pd.Series, family: int = 1)
     return bool(gap.low > 0 or gap.high < 0) if gap.known else None
 
 
+def significantly_better(ours: pd.Series, theirs: pd.Series, more: bool, family: int = 1) -> bool:
+    """Return whether the interval of the paired difference excludes 0 and has the sign of a better value of ours.
+
+    The means over all seeds may differ in the other direction if the seeds are not the same.
+    """
+    gap = paired(ours, theirs, family)
+    return bool(gap.known and (gap.low > 0 if more else gap.high < 0))
+
+
 def across(problems: Sequence[np.ndarray | pd.Series]) -> Interval:
     """Return the mean over problems of their means over seeds, with an interval for similar problems.
 

@@ -149,3 +149,15 @@ def test_names_the_variant_that_is_shown_of_each_factor():
     ):
         assert any("slow factor 4: exact: 1 run" in note for note in notes), notes
         assert any("slow factor 4" in note and "form=late" in note for note in notes), notes
+
+
+def test_a_diverged_run_leaves_no_mean_in_the_table():
+    some = runs()
+    gone = (some.runs["algo"] == "exact") & (some.runs["network.slow"] == 4) & (some.runs["seed"] == 1)
+    some = replace(some, runs=some.runs.assign(state=np.where(gone, "diverging", "done")))
+    table = table_makers()["slow_node_times"].make(some, FigureOptions())
+    data = table.data.set_index(["algo", "slow"])
+    assert data["diverged"].to_dict() == {("biased", 1): 0, ("exact", 1): 0, ("biased", 4): 0, ("exact", 4): 1}
+    assert np.isnan(data.loc[("exact", 4), "final"])
+    assert np.isfinite(data.loc[("exact", 1), "final"])
+    assert [str(count) for count in table.shown["diverged"]] == ["0", "0", "0", "1"]

@@ -113,8 +113,16 @@ def test_an_undefined_final_loss_sets_no_reference():
 
 def test_rejects_two_runs_at_one_setting():
     runs = grid("dsgd", {0.1: 0.5, 1.0: 1.0})
+    labels, rows = run("dsgd", 0.1, 0.5, minimum=1.0)
     with pytest.raises(NoData, match="dsgd"):
-        found(*runs, run("dsgd", 0.1, 0.5, topology="complete", minimum=1.0))
+        found(*runs, ({**labels, "run_id": "longer", "steps": 2000}, rows.assign(run_id="longer")))
+
+
+@pytest.mark.parametrize(("label", "value"), [("topology", "complete"), ("nodes", 16), ("batch_size", 1)])
+def test_rejects_several_problems_of_one_dataset(label, value):
+    other = [({**labels, label: value}, rows) for labels, rows in grid("dsgt", {0.1: 2.0, 1.0: 1.0})]
+    with pytest.raises(NoData, match=f"--where {label}="):
+        found(*grid("dsgd", {0.1: 0.5, 1.0: 1.0}), *other)
 
 
 def test_the_table_has_a_row_per_method():

@@ -10,8 +10,11 @@ from analysis.results.results import Results
 from analysis.study.figure_options import FigureOptions
 from analysis.study.outcome import outcome
 from analysis.study.reported import best_of_all, reported_all
+from analysis.study.select import reference
 from analysis.study.statistics import HELD_OUT, mean, paired
 from analysis.tables import table_makers
+from analysis.tables.digits import best
+from analysis.tables.final import UNEQUAL
 from tests.helpers.grids import Values
 from tests.helpers.invented import made
 from tests.helpers.mentions import mentions
@@ -192,3 +195,33 @@ def test_the_table_of_robustness_names_the_variants_that_it_leaves_out():
     notes = table_makers()["robustness"].make(made(rows[:-1]), FigureOptions()).notes
     assert any("left out: D-SGD" in note for note in notes), notes
     assert any("form=late" in note for note in notes), notes
+
+
+HARD = {seed: 30.0 * (seed < 3) for seed in range(10)}
+"""The loss in accuracy at each seed, for all methods: the first three seeds are hard."""
+
+
+def unequal() -> list[dict]:
+    """D-NASA is better by 0.4 at every seed, but D-SGD is reported on the easy seeds alone."""
+    ours = untuned([80.4 - HARD[seed] + 0.01 * (seed % 2) for seed in range(10)])
+    tuned = rows("dsgd", {0.1: [80.0 - HARD[seed] for seed in range(10)], 1.0: [20.0, 20.0, 20.0]})
+    return [*ours, *tuned]
+
+
+def test_methods_are_compared_on_common_seeds():
+    found = made(unequal())
+    sentence = outcome(found)[0]
+    assert mentions(sentence, "D-NASA reaches the highest", "80.4", "7 seeds", "D-SGD (η = 0.1) ends at 80.00 %")
+    table, data = final(found)
+    assert data.loc["dsgd", "test_accuracy"] > data.loc["dnasa", "test_accuracy"]  # over other seeds
+    assert UNEQUAL in table.notes
+    shown = table.shown.reset_index(drop=True)
+    assert not [column for _, column in best(shown) if column == "test accuracy"]
+    assert reference(made([*unequal(), *rows("dsgt", {0.1: [10.0] * 10})])) == "dnasa"
+
+
+def test_a_method_that_lacks_seeds_is_named_and_not_compared():
+    one = {"algo": "quick", "seed": 9, "end": 0.01, "accuracy": 99.0}
+    sentences = outcome(made([*unequal(), one]))
+    assert mentions(sentences[0], "D-NASA reaches the highest")
+    assert any("quick" in sentence for sentence in sentences[1:]), sentences

@@ -274,3 +274,19 @@ def test_files_are_parsed_while_another_thread_parses():
     finally:
         gc.callbacks.remove(another)
     assert gc.isenabled()
+
+
+@pytest.mark.parametrize("folder", ["my", "results/cells"])
+def test_files_in_the_folder_of_the_suite_count_also_for_folders_without_init(folder, tmp_path, monkeypatch):
+    """As for a plug-in in a folder of the clone, and for a cell of a notebook that was started there."""
+    monkeypatch.setattr(source_files, "ROOT", tmp_path)
+    source_files._loose_folders.cache_clear()
+    files = {f"{folder}/method.py": "from my.helpers import gain\nimport beside\nfrom pk import *\n"}
+    files |= {"my/helpers.py": "gain = 1\n", f"{folder}/beside.py": "", "beside.py": ""}
+    files |= {"pk/__init__.py": "__all__ = ['star']\n", "pk/star.py": ""}
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    found = source_files.with_imports.__wrapped__(tmp_path / folder / "method.py")
+    source_files._loose_folders.cache_clear()
+    assert {file.relative_to(tmp_path).as_posix() for file in found} == set(files)
