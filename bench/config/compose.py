@@ -21,9 +21,9 @@ from bench.base import renamed
 from bench.base.errors import UserError, closest
 from bench.base.registry import no_such
 from bench.config.choices import members, options_of
-from bench.config.leading_zeros import check_integers
 from bench.config.main_file import check_main_file
 from bench.config.names import CONF, check_names, is_plain, is_sweep, no_such_name, not_a_setting, with_quotes
+from bench.config.other_bases import check_integers
 from bench.config.run_config import GROUPS, RunConfig, meant, no_such_setting, parse
 from bench.config.source import CONFIG, USUAL, Source, used
 from bench.store.record import LATER

@@ -126,19 +126,37 @@ def test_the_folders_of_plugins_are_known_to_hydra(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("name", "text", "word", "number"),
     [
-        ("experiment/zeros.yaml", "blocks:\n  - {algo: dsgd, steps: 010}\n", "experiment=zeros", "line 2: 010 .* 8"),
-        ("experiment/zeros.yaml", "blocks: [{algo: dsgd, seed: [1, 07]}]\n", "experiment=zeros", "line 1: 07 .* 7"),
-        ("algo/dsgd.yaml", "name: dsgd\neta: -0_1\n", "algo=dsgt,dsgd", "line 2: -0_1 "),
-        ("zeros.yaml", "defaults: [config, _self_]\nsteps: 00100\n", "seed=1", "line 2: 00100 .* 64"),
+        (
+            "experiment/zeros.yaml",
+            "blocks:\n  - {algo: dsgd, steps: 010}\n",
+            "experiment=zeros",
+            r"line 2: .*\b010 as 8\b",
+        ),
+        (
+            "experiment/zeros.yaml",
+            "blocks: [{algo: dsgd, seed: [1, 07]}]\n",
+            "experiment=zeros",
+            r"line 1: .*\b07 as 7\b",
+        ),
+        ("algo/dsgd.yaml", "name: dsgd\neta: -0_1\n", "algo=dsgt,dsgd", "line 2: .* -0_1 as -1"),
+        (
+            "experiment/base.yaml",
+            "blocks:\n  - {algo: dsgd, seed: 1:30}\n",
+            "experiment=base",
+            r"line 2: .*\b1:30 as 90\b",
+        ),
+        ("zeros.yaml", "defaults: [config, _self_]\nsteps: 00100\n", "seed=1", r"line 2: .*\b00100 as 64\b"),
     ],
 )
-def test_rejects_integers_with_a_leading_zero_in_files(folder, name, text, word, number):
+def test_rejects_integers_that_yaml_reads_in_another_base(folder, name, text, word, number):
     (folder / name).parent.mkdir(exist_ok=True)
     (folder / name).write_text(text)
     main = "zeros" if name == "zeros.yaml" else "config"
     with pytest.raises(UserError, match=f"{name}, {number}"):
         prepared([word], Source(folder, main))
-    (folder / name).write_text("# 010\nsteps: 0\nalgo.eta: 0.01\ntext: '007'\nseed: [0, 100]\nid: a-01\nname: 01b\n")
+    (folder / name).write_text(
+        "# 010\nsteps: 0\nalgo.eta: 0.01\ntext: '007'\nseed: [0, 100]\nid: a-01\nname: 01b\nat: '1:30'\n"
+    )
     prepared([word], Source(folder, main))
 
 

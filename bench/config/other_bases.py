@@ -1,4 +1,4 @@
-"""Integers with a leading zero in the files of a configuration: YAML reads 010 as 8."""
+"""Numbers in the files of a configuration that YAML reads in another base: 010 as 8, and 1:30 as 90."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from bench.base.errors import UserError
 from bench.config.run_config import GROUPS
 from bench.config.source import Source
 
-OCTAL = re.compile(r"(?<![\w.])[-+]?0[0-7_]+(?![\w.])")
+OTHER_BASE = re.compile(r"(?<![\w.:])[-+]?(0[0-7_]+|[1-9][0-9_]*(:[0-5]?[0-9])+)(?![\w.:])")
 
 
 def check_integers(words: Sequence[str], source: Source) -> None:
-    """Raise ``UserError`` if the main file, or a file that a word names, has an integer with a leading zero."""
+    """Raise ``UserError`` if the main file, or a file that a word names, has an integer in base 8 or 60."""
     names = [source.name]
     for word in words:
         group, _, values = word.lstrip("+").partition("=")
@@ -31,13 +31,13 @@ def check_integers(words: Sequence[str], source: Source) -> None:
 
 def _check(file: Path) -> None:
     text = file.read_text(encoding="utf-8", errors="replace")
-    if not OCTAL.search(text):  # most files: this takes less time than reading YAML
+    if not OTHER_BASE.search(text):  # most files: this takes less time than reading YAML
         return
     with suppress(yaml.YAMLError):  # Hydra reports it
         for token in yaml.scan(text):
-            if isinstance(token, yaml.ScalarToken) and token.plain and OCTAL.fullmatch(token.value):
+            if isinstance(token, yaml.ScalarToken) and token.plain and OTHER_BASE.fullmatch(token.value):
+                meant = "A list is written [0, 1, 2]" if ":" in token.value else "Remove the leading zero"
                 raise UserError(
-                    f"{file}, line {token.start_mark.line + 1}: {token.value} has a leading zero, and YAML would read "
-                    f"it as {yaml.safe_load(token.value)}. Remove the zero; if it is a text, write '{token.value}' in "
-                    "quotes."
+                    f"{file}, line {token.start_mark.line + 1}: YAML would read {token.value} as "
+                    f"{yaml.safe_load(token.value)}. {meant}; if it is a text, write '{token.value}' in quotes."
                 )
