@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 import numpy as np
+import pandas as pd
 
 from analysis.study.statistics import FEWEST, Interval, mean, ratio
 from analysis.study.statistics.intervals import by_error
@@ -56,17 +57,33 @@ class Summary:
     count: int
 
 
+def per_seed(runs: pd.DataFrame, metric: str) -> pd.Series:
+    """Return the mean of a metric over the runs of each seed; NaN, which satisfies no bound, if one of them diverged.
+
+    Args:
+        runs: Rows of ``results.finals``.
+        metric: The metric. Runs that did not measure it are left out.
+
+    Example:
+        >>> per_seed(results.finals, "train_loss")
+    """
+    well = runs["state"] == "done"
+    values = runs[metric].astype(float).where(well)
+    known = values.notna() | ~well
+    return values[known].groupby(runs.loc[known, "seed"]).agg(lambda some: some.mean(skipna=False))
+
+
 def case(name: str, values: Iterable[float], runs: int, logs: bool = False) -> Case:
     """Return the mean of values, with its 95 % confidence interval, as a case.
 
     Args:
         name: What the number is about.
-        values: One value per seed. Average several runs of a seed first.
+        values: One value per seed, as ``per_seed`` returns them.
         runs: The number of runs behind the values.
         logs: True if the values are logarithms; the case then shows a ratio.
 
     Example:
-        >>> case("dsgd", runs.groupby("seed")["train_loss"].mean(), len(runs))
+        >>> case("dsgd", per_seed(runs, "train_loss"), len(runs))
     """
     each = tuple(float(value) for value in values)
     return Case(name, _found(each, logs, 1), runs, each=each, logs=logs)

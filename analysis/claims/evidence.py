@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from analysis.claims.cases import Case, Summary, case, difference, exact, untested
+from analysis.claims.cases import Case, Summary, case, difference, exact, per_seed, untested
 from analysis.results.errors import NoData
 from analysis.results.lacking import lacking_metrics_named
 from analysis.results.plugins import load_plugins
 from analysis.results.results import Results
 
-__all__ = ["Case", "Summary", "case", "difference", "evidence", "exact", "gather", "known", "untested"]
+__all__ = ["Case", "Summary", "case", "difference", "evidence", "exact", "gather", "known", "per_seed", "untested"]
 
 Evidence = Callable[..., list[Case]]
 EVIDENCE: dict[str, Evidence] = {}
@@ -31,7 +31,7 @@ def evidence(function: Evidence) -> Evidence:
         >>> @evidence
         ... def distance(results: Results) -> list[Case]:
         ...     finals = results.finals.groupby("algo")
-        ...     return [case(algo, runs.groupby("seed")["traveled"].mean(), len(runs)) for algo, runs in finals]
+        ...     return [case(algo, per_seed(runs, "traveled"), len(runs)) for algo, runs in finals]
     """
     EVIDENCE[function.__name__] = function
     return function

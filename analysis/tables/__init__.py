@@ -85,7 +85,8 @@ def table(name: str, title: str, uses: Sequence[str] | None = None) -> Callable[
     Example:
         >>> @table("losses", "Mean final losses", uses=())
         ... def losses(results: Results, request: FigureOptions) -> Table:
-        ...     means = results.finals.groupby("algo", as_index=False)["train_loss"].mean()
+        ...     groups = results.finals.groupby("algo", as_index=False)["train_loss"]
+        ...     means = groups.agg(lambda values: values.mean(skipna=False))  # no mean if a run diverged
         ...     return Table(shown=means, data=means)
     """
 

@@ -2,25 +2,36 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable
 from typing import Any
 
 import yaml
 
 MERGE = "tag:yaml.org,2002:merge"
+LARGEST = 100_000
+"""The largest number of values of a file, with every alias counted as often as it is used."""
 
 
 def load_unique(text: str) -> Any:
     """Return the content of a YAML text.
 
     Raises:
-        yaml.YAMLError: The text is not valid YAML, or a mapping has a key twice: YAML would use the last value.
+        yaml.YAMLError: The text is not valid YAML, a mapping has a key twice, or the aliases make it very large.
     """
     return yaml.load(text, UniqueLoader)
 
 
 class UniqueLoader(yaml.SafeLoader):
-    """A safe loader that rejects duplicate keys, as Hydra does in its configuration files."""
+    """A safe loader that rejects duplicate keys, as Hydra does in its configuration files, and very large values."""
+
+    def get_single_node(self) -> yaml.Node | None:
+        node = super().get_single_node()
+        if node is not None and _size(node, {}) > LARGEST:
+            raise yaml.constructor.ConstructorError(
+                problem=f"its aliases make more than {LARGEST} values; write fewer", problem_mark=node.start_mark
+            )
+        return node
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
         seen: set[Hashable] = set()
@@ -33,3 +44,14 @@ class UniqueLoader(yaml.SafeLoader):
                 )
             seen.add(name)
         return super().construct_mapping(node, deep)
+
+
+def _size(node: yaml.Node, known: dict[int, float]) -> float:
+    """Return the number of values of a node; infinite if it contains itself."""
+    if isinstance(node, yaml.ScalarNode):
+        return 1
+    if id(node) not in known:
+        known[id(node)] = math.inf
+        parts = node.value if isinstance(node, yaml.SequenceNode) else [part for pair in node.value for part in pair]
+        known[id(node)] = 1 + sum(_size(part, known) for part in parts)
+    return known[id(node)]

@@ -27,7 +27,7 @@ from bench.base.registry import (
     topologies,
     weight_rules,
 )
-from bench.build.source_files import BENCH, core, with_imports
+from bench.build.source_files import BENCH, core, is_installed, with_imports
 from bench.config.run_config import SHORT, RunConfig
 from bench.network.graphs import Topology
 from bench.network.weights import Rule
@@ -213,7 +213,12 @@ def _outside(items: Iterable[object], files: Iterable[Path]) -> bool:
 
 
 def _source(item: object) -> Path | None:
-    """Return the file that defines an item under its decorators; None for Python's and the libraries' own."""
+    """Return the file that defines an item under its decorators; None for Python's and the libraries' own.
+
+    A file is its own, unless it belongs to an installed package, which only names what the item is.
+    """
+    if isinstance(item, Path):
+        return None if is_installed(item) else item
     while isinstance(item, partial) or hasattr(item, "__wrapped__"):
         item = item.func if isinstance(item, partial) else item.__wrapped__
     if not inspect.isroutine(item) and not inspect.isclass(item):

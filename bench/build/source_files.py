@@ -9,6 +9,7 @@ import sysconfig
 import threading
 from collections.abc import Iterator
 from functools import cache
+from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
 
 from bench.base import imported
@@ -78,7 +79,8 @@ def with_imports(file: Path) -> frozenset[Path]:
         here = todo.pop()
         if here not in found:
             found.add(here)
-            todo += [path for path in _imports(here) if path.is_file() and not _known(path)]
+            imports = _imports(here) if here.suffix == ".py" else ()
+            todo += [path for path in imports if path.is_file() and not _known(path)]
     return frozenset(found)
 
 
@@ -161,6 +163,11 @@ def _installed(folder: Path) -> bool:
     return any(folder.glob("*.dist-info"))
 
 
+def is_installed(file: Path) -> bool:
+    """Return whether a file belongs to an installed package, which has a version."""
+    return _installed(imported.above(file))
+
+
 def _above(file: Path, top: Path) -> Iterator[Path]:
     """Yield the __init__ files of the packages of a file, which Python runs first; those of bench only import."""
     if not file.is_relative_to(BENCH):
@@ -174,4 +181,5 @@ def _places(base: Path, name: str) -> list[Path]:
     if parts[-1] == "*":
         return [*path.parent.glob("*.py"), *_places(base, ".".join(parts[:-1]))]
     packages = [] if path.is_relative_to(BENCH) else [base.joinpath(*parts[:end]) for end in range(1, len(parts))]
-    return [path / "__init__.py", path.with_suffix(".py"), *(package / "__init__.py" for package in packages)]
+    compiled = [path.parent / f"{path.name}{suffix}" for suffix in EXTENSION_SUFFIXES]
+    return [path / "__init__.py", path.with_suffix(".py"), *compiled, *(p / "__init__.py" for p in packages)]

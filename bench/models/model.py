@@ -102,7 +102,7 @@ class Model(ABC):
 
     @classmethod
     def sources(cls, **options: Any) -> list[object]:
-        """Return further classes and functions whose source is part of the run's fingerprint."""
+        """Return further classes, functions and files (Path) whose content is part of the run's fingerprint."""
         return []
 
     def initial(self, g: np.random.Generator) -> np.ndarray:

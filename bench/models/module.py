@@ -21,7 +21,7 @@ from bench.base.layout import Layout
 from bench.base.registry import models
 from bench.models.measured import floats_per_sample
 from bench.models.model import Model, Pullback, model
-from bench.models.target import arguments, found
+from bench.models.target import arguments, files_of, found
 from bench.models.trainable import refuse_unregistered, without_gradient
 
 
@@ -216,7 +216,7 @@ class Module(Wrapped):
 
     @classmethod
     def sources(cls, **options: Any) -> list[object]:
-        return [found(options["target"])]
+        return [found(options["target"]), *files_of(options["target"], options.get("kwargs") or {})]
 
 
 def torch_model(name: str) -> Callable[[type[nn.Module]], type[nn.Module]]:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import importlib
 import inspect
-from collections.abc import Callable
+import os
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 from torch import nn
@@ -35,6 +38,14 @@ def arguments(
         example = ", ".join(f"{key}: …" for key in missing)
         raise UserError(f"{name} needs the arguments {', '.join(missing)}. Add 'model.kwargs={{{example}}}'.")
     return full
+
+
+def files_of(target: str, kwargs: Mapping[str, Any]) -> list[Path]:
+    """Return the file of the target's module, which may only name a class of another one, and the files in kwargs."""
+    found(target)  # imports the module
+    home = getattr(sys.modules[target.rpartition(":")[0]], "__file__", None)
+    named = [home, *(value for value in kwargs.values() if isinstance(value, str | Path))]
+    return [Path(name).resolve() for name in named if name and os.path.isfile(name)]  # noqa: PTH113 - accepts any name
 
 
 def found(target: str) -> Callable[..., Any]:

@@ -57,7 +57,8 @@ def rises_on_the_way(results: Results) -> list[Case]:
         ours, theirs = (
             some.set_index("seed")["run_id"].map(rises).astype(float) for some in (of(runs, "dnasa"), best.runs)
         )
-        gap = (ours - theirs.reindex(ours.index)).dropna()
+        both = ours.index.intersection(theirs.index)
+        gap = ours[both] - theirs[both]
         out.append(
             case(f"standard deviation {sd:g} ({ours.mean():.3g} against {theirs.mean():.3g})", gap, 2 * len(gap))
         )

@@ -65,3 +65,8 @@ def test_rejects_values_that_no_setting_has(value, shown):
 def test_an_array_of_one_number_is_the_number(number):
     assert read(np.array(number)) == number
     assert words({"name": [np.array(number), 2]}) == [f"name={str(number).lower()},2"]
+
+
+def test_short_floats_are_the_numbers_that_they_are_written_as():
+    assert words({"algo.eta": np.array([0.1, 0.3], dtype=np.float32)}) == ["algo.eta=0.1,0.3"]
+    assert words({"algo.eta": np.float16(0.1)}) == words({"algo.eta": np.float64(0.1)}) == ["algo.eta=0.1"]

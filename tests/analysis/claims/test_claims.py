@@ -6,10 +6,11 @@ import shutil
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from analysis import check_claims
-from analysis.claims.evidence import EVIDENCE, Case, case, exact, untested
+from analysis.claims.evidence import EVIDENCE, Case, case, exact, per_seed, untested
 from analysis.claims.verdicts import Claim, Verdict, claims, judge, settled
 from analysis.report.claims import case_rows, number
 from analysis.results.errors import NoData
@@ -173,7 +174,7 @@ NESTED = f"- {{id: {{x0: &x0 a, {ALIASES}}}, claim: So., source: here}}"
         ("- {id: mine, claim: 2026-13-01}", "mine.yaml"),
         (OPEN + ", holds: {at_most: 100}}", "'holds'"),
         ("[" * 5000, "mine.yaml"),
-        (NESTED, "'id' of {"),
+        (NESTED, "mine.yaml"),
     ],
 )
 def test_rejects_a_file_that_is_no_list_of_claims(text, got, tmp_path):
@@ -265,3 +266,13 @@ def test_claims_of_ones_own_are_called_so_and_one_that_fails_stops_no_other(fold
     (tmp_path / "mine.yaml").write_text("- {id: x}")
     assert check_claims.main(words) == 2
     assert "x lacks claim and source" in capsys.readouterr().err
+
+
+def test_a_seed_with_a_diverged_run_has_no_value():
+    states = ["done", "done", "done", "nonfinite", "diverging", "done", "done", "done"]
+    traveled = [1.0, 3.0, 1.0, None, 5.0, 4.0, None, None]
+    runs = pd.DataFrame({"seed": [0, 0, 1, 1, 2, 3, 3, 4], "state": states, "traveled": traveled})
+    found = per_seed(runs, "traveled")  # the last two runs did not measure it
+    assert found.index.tolist() == [0, 1, 2, 3]
+    np.testing.assert_array_equal(found, [2.0, np.nan, np.nan, 4.0])
+    assert np.isnan(case("mine", found, len(runs)).found.value)

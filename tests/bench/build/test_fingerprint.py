@@ -7,6 +7,7 @@ import importlib
 import sys
 import threading
 from dataclasses import replace
+from importlib.machinery import EXTENSION_SUFFIXES
 
 import pytest
 import torch
@@ -290,3 +291,42 @@ def test_files_in_the_folder_of_the_suite_count_also_for_folders_without_init(fo
     found = source_files.with_imports.__wrapped__(tmp_path / folder / "method.py")
     source_files._loose_folders.cache_clear()
     assert {file.relative_to(tmp_path).as_posix() for file in found} == set(files)
+
+
+def test_the_files_of_a_model_target_and_of_its_arguments_count(tmp_path, monkeypatch):
+    """The target may only name a class of another file, and an argument may be a file of weights."""
+    (tmp_path / "holding_nets.py").write_text(NET)
+    (tmp_path / "naming_nets.py").write_text(
+        "from functools import partial\nfrom holding_nets import Net\nSmall = partial(Net)\n"
+    )
+    (tmp_path / "weights.pt").write_bytes(b"1")
+    monkeypatch.syspath_prepend(tmp_path)
+    for name in ("holding_nets", "naming_nets"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
+    options = {"target": "naming_nets:Small", "kwargs": {"weights": str(tmp_path / "weights.pt")}}
+    run = config(model={"name": "module", **options})
+    before = fingerprint(run)
+    assert {"holding_nets.py", "naming_nets.py", "weights.pt"} <= set(sources(run))
+    (tmp_path / "weights.pt").write_bytes(b"2")
+    assert fingerprint(run) != before
+
+
+NET = """
+import torch
+
+class Net(torch.nn.Module):
+    def __init__(self, inputs, classes, weights):
+        super().__init__()
+        self.layer = torch.nn.Linear(64, classes)
+
+    def forward(self, x):
+        return self.layer(x.flatten(1))
+"""
+
+
+@pytest.mark.parametrize("suffix", [".so", *EXTENSION_SUFFIXES])
+def test_compiled_modules_count(suffix, tmp_path):
+    (tmp_path / "method.py").write_text("import fast\n")
+    (tmp_path / f"fast{suffix}").write_bytes(b"\x7fELF")
+    found = source_files.with_imports.__wrapped__(tmp_path / "method.py")
+    assert found == {tmp_path / "method.py", tmp_path / f"fast{suffix}"}
