@@ -153,6 +153,7 @@ def _folders(name: str, file: Path, top: Path) -> list[Path]:
 def _loose_folders(path: tuple[str, ...]) -> list[Path]:
     """Return the suite's folder and those of PYTHONPATH, except Python's and pip's, which have versions."""
     own = [Path(place) for place in sysconfig.get_paths().values()]
+    own += [place / "lib-dynload" for place in own]
     found = [ROOT, *(Path(place).resolve() for place in path if Path(place).is_dir())]
     return [folder for folder in found if folder not in own and not _installed(folder)]
 
