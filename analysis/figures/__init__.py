@@ -1,7 +1,7 @@
 """Registration of figures, and the built-in figures."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from matplotlib.axes import Axes
@@ -13,6 +13,7 @@ from analysis.results.lacking import lacking_metrics_named
 from analysis.results.plugins import add, everything
 from analysis.results.results import Results
 from analysis.study.figure_options import FigureOptions, check_options
+from analysis.study.seeds import different_seeds
 
 Draw = Callable[[Results, FigureOptions], Picture]
 Overlaid = Callable[[Axes, dict[str, Any], dict[str, Style], str, str], bool]
@@ -34,7 +35,7 @@ class Drawing:
             made = self.draw(results, request)
         if not isinstance(made, Picture):
             raise TypeError(f"{self.draw.__name__} returned {made!r}, not a Picture")
-        return made
+        return replace(made, notes=[*made.notes, *different_seeds(results, made.runs)])
 
 
 FIGURES: dict[str, Drawing] = {}

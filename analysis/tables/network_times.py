@@ -13,6 +13,7 @@ from analysis.results.results import NETWORK_S, Results
 from analysis.results.seconds import costs_of, has_networks, on_own_networks, without_time
 from analysis.results.wording import listed
 from analysis.study.figure_options import FigureOptions
+from analysis.study.seeds import different_seeds
 from analysis.study.select import NO_NETWORK, as_written, clock_note, problems, refuse_unless
 from analysis.study.settings import in_order
 from analysis.study.statistics import FEWEST, Interval, mean
@@ -37,6 +38,7 @@ def make(results: Results, request: FigureOptions) -> Table:
         results, notes_on_own = on_own_networks(results)
     data, shown, setters, values = [], [], set(), list[str]()
     alone = without = 0  # runs that are left out
+    used = set[str]()
     untimed: dict[Network, dict[str, str]] = {network: {} for network in request.networks}
     for key, runs in in_order(problems(results, results.finals)):
         runs = as_written(results, runs, request)[0]
@@ -49,6 +51,7 @@ def make(results: Results, request: FigureOptions) -> Table:
             continue
         without += len(best) - len(targeted)
         best = targeted
+        used |= set(best["run_id"])
         found = hits(results, best, setter)
         costs, wrong = costs_of(results, found["run_id"])
         for network in request.networks:
@@ -73,7 +76,13 @@ def make(results: Results, request: FigureOptions) -> Table:
     refuse_unless(bool(shown), "no problem has two methods with the same seed")
     notes = [TARGET_RULE.format(method=" or ".join(sorted(setters))), NOTE, *(_source(n) for n in request.networks)]
     notes += clock_note(results, NETWORK_S, results.finals) if own else []
-    notes += [*left_out(alone, without), *dict.fromkeys(values), *sentences, *notes_on_own]
+    notes += [
+        *left_out(alone, without),
+        *dict.fromkeys(values),
+        *different_seeds(results, used),
+        *sentences,
+        *notes_on_own,
+    ]
     return Table(with_settings(shown), pd.DataFrame(data), notes)
 
 

@@ -12,6 +12,7 @@ from analysis.results.labels import methods
 from analysis.results.results import NETWORK_S, Results
 from analysis.results.seconds import on_own_networks
 from analysis.study.figure_options import FigureOptions
+from analysis.study.seeds import different_seeds
 from analysis.study.select import what_else
 from analysis.study.slow_node import CLOCK, CONTENT, SLOW, by_factor, most_factors
 from analysis.study.tuning import in_sample, one_rule, setting_of
@@ -33,10 +34,11 @@ def make(results: Results, request: FigureOptions) -> Table:
     others = what_else(results, found, but=[SLOW, CONTENT, "partition"])
     timed, untimed = on_own_networks(results.of(found))
     data, shown, notes = list[dict[str, Any]](), list[dict[str, Any]](), list[str]()
-    all_seeds = list[str]()
+    all_seeds, used = list[str](), set[str]()
     for one in by_factor(results, found, request):
         all_seeds = all_seeds or in_sample(one.chosen)
         notes, best = [*notes, *one.notes], one.best
+        used |= set(best["run_id"])
         curves = timed.curves(best)
         for algo, label in methods(best["algo"].unique(), results).items():
             mine, values = best[best["algo"] == algo], setting_of(one.chosen, algo)
@@ -63,7 +65,7 @@ def make(results: Results, request: FigureOptions) -> Table:
     return Table(
         pd.DataFrame(shown, dtype=object).drop(columns=omitted),
         numbers,
-        [*others, CLOCK, NOTE, *one_rule(notes), *all_seeds, *untimed],
+        [*others, CLOCK, NOTE, *one_rule(notes), *all_seeds, *different_seeds(results, used), *untimed],
     )
 
 

@@ -6,10 +6,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from analysis.figures import drawings
 from analysis.results.results import Results
 from analysis.study.figure_options import FigureOptions
 from analysis.study.outcome import outcome
 from analysis.study.reported import best_of_all, reported_all
+from analysis.study.seeds import different_seeds
 from analysis.study.select import reference
 from analysis.study.statistics import HELD_OUT, mean, paired
 from analysis.tables import table_makers
@@ -225,3 +227,10 @@ def test_a_method_that_lacks_seeds_is_named_and_not_compared():
     sentences = outcome(made([*unequal(), one]))
     assert mentions(sentences[0], "D-NASA reaches the highest")
     assert any("quick" in sentence for sentence in sentences[1:]), sentences
+
+
+def test_figures_and_tables_name_different_seeds():
+    found = made([{**row, "eta": 0.1} for row in unequal() if row["algo"] == "dnasa" or row["seed"] > 2])
+    assert mentions(drawings()["curves"].picture(found, FigureOptions()).notes[-1], "D-NASA 0–9", "D-SGD 3–9")
+    same = made([row for row in unequal() if row.get("eta") != 1.0])
+    assert different_seeds(same, set(same.runs["run_id"])) == different_seeds(same, set()) == []
