@@ -8,7 +8,7 @@ HTML file. The quick size keeps its files in the results folder.
 Examples:
   python analysis/make_board.py targets --results results
   python analysis/make_board.py choose --size quick
-  python analysis/make_board.py score --results results
+  python analysis/make_board.py score
   python analysis/make_board.py page --results results --out board.html
 """
 
@@ -29,17 +29,24 @@ from analysis.results.errors import in_sentences
 from analysis.results.read import add_source, read
 from bench.base.errors import UserError
 from bench.base.home import ROOT, expanded
+from bench.base.submissions import ARCHIVE
 from bench.store.files import write_text
 from bench.terminal.command import say
 
 PARTS = ("targets", "gate", "choose", "finalists", "score", "page")
 
 
+def usual_results(board: Path, size: str) -> str:
+    """Return the archive of the version if it has one; otherwise the results folder of runs."""
+    archive = board / ARCHIVE
+    return str(archive) if size == "full" and archive.is_dir() else "results"
+
+
 @in_sentences("There is no board")
 def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("part", choices=PARTS, metavar="PART", help=", ".join(PARTS))
-    add_source(parser)
+    add_source(parser, None, "the folder runs of the version if it exists, otherwise results")
     parser.add_argument(
         "--board", type=Path, default=ROOT / "board" / "v1", metavar="FOLDER", help="version of the board"
     )
@@ -48,6 +55,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     about = "include board/submissions/NAME; choose writes its settings there"
     parser.add_argument("--submission", metavar="NAME", help=about)
     given = parser.parse_args(argv)
+    given.results = given.results or usual_results(given.board, given.size)
     if given.size == "quick" and given.results.startswith("wandb:"):
         raise UserError(
             f"--size quick keeps its files in the results folder, but --results {given.results} is a W&B project. Type "

@@ -31,14 +31,14 @@ def condition(word: str) -> Condition:
     return name, values.split(",")
 
 
-def add_source(parser: argparse.ArgumentParser) -> None:
-    """Add the options of every command that reads results."""
+def add_source(parser: argparse.ArgumentParser, default: str | None = "results", about: str = "results") -> None:
+    """Add the options of every command that reads results; ``about`` names the default."""
     parser.add_argument(
         "--results",
         "--from",
-        default="results",
+        default=default,
         metavar="SOURCE",
-        help="results folder, archive, or wandb:ENTITY/PROJECT (default: results)",
+        help=f"results folder, archive, or wandb:ENTITY/PROJECT (default: {about})",
     )
     parser.add_argument(
         "--without",

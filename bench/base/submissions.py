@@ -1,4 +1,4 @@
-"""Rules for the entrant of a submission to the board, which bench and analysis read."""
+"""What bench and analysis know of the board: the archive of a version, and rules for the entrant of a submission."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import re
 from collections.abc import Collection, Mapping
 from typing import Any
 
+ARCHIVE = "runs"
+"""The folder of a version with the archive of its runs."""
 OPTION = re.compile(r"algo\.\w+")
 SET = "topology.lazy"
 """The only setting of a submission beside the options of its method."""

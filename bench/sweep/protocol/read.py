@@ -15,7 +15,7 @@ import yaml
 from bench.base.errors import UserError, closest
 from bench.base.home import ROOT
 from bench.base.registry import algorithms
-from bench.base.submissions import GRIDS
+from bench.base.submissions import ARCHIVE, GRIDS
 from bench.base.unique_yaml import load_unique
 from bench.method import Properties
 
@@ -118,6 +118,12 @@ class Board:
     def everyone(self) -> dict[str, Entrant]:
         """The entrants and the bounds."""
         return {**self.entrants, **self.bounds}
+
+    @property
+    def archive(self) -> Path | None:
+        """The committed archive of the version, whose runs are done; None if there is none, or not of this size."""
+        folder = self.folder / ARCHIVE
+        return folder if self.size == "full" and folder.is_dir() else None
 
     @cached_property
     def finalists(self) -> frozenset[str]:

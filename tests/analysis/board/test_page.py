@@ -190,6 +190,17 @@ def test_the_command_writes_next_to_the_protocol_or_elsewhere(study, tmp_path, m
     assert "nowhere" in capsys.readouterr().err
 
 
+def test_the_archive_of_the_version_is_read_by_default(study, tmp_path, monkeypatch):
+    asked = []
+    monkeypatch.setattr(make_board, "read", lambda source, *_: asked.append(source) or study.results)
+    (archive := tmp_path / "runs").mkdir()
+    make_board.main(["choose", "--board", str(tmp_path)])
+    make_board.main(["choose", "--board", str(tmp_path), "--results", "mine"])
+    archive.rmdir()
+    make_board.main(["choose", "--board", str(tmp_path)])
+    assert asked == [str(archive), "mine", "results"]
+
+
 def test_unreadable_runs_and_mixed_software_are_reported(study, tmp_path, monkeypatch, capsys):
     """In the output of the command, in the tables and on the page."""
     facts = {

@@ -6,6 +6,7 @@ import re
 import shlex
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -85,6 +86,16 @@ def test_archived_runs_are_not_computed_again(small, tmp_path):
     assert names[2] in [run.run_id for run in first_minutes(board, found, None, {}, archived)]
     with pytest.raises(UserError, match="absent"):
         archived_runs([tmp_path / "absent"])
+
+
+def test_runs_in_the_archive_of_a_version_are_done(small, tmp_path):
+    (archive := small / "runs").mkdir()
+    found = composed(cells(read(small), "tune"), [])
+    names = [run.run_id for one in found for run in one.runs]
+    write_runs(archive, names[1:], ["done"] * len(names[1:]))
+    assert command.main(["run", "tune", "--board", str(small), f"results={tmp_path / 'results'}"]) == 0
+    assert [folder.name for folder in folders(tmp_path / "results")] == names[:1]
+    assert replace(read(small), size="quick").archive is None
 
 
 def test_archived_runs_without_their_last_evaluations_are_computed_again(tmp_path):
