@@ -195,7 +195,7 @@ def refuse_edited(configs: Iterable[RunConfig]) -> None:
     """Reject runs whose source was edited: Python would compute them, or find them done, with what it has imported."""
     from bench.build.fingerprint import sources
 
-    edited = set(imported.changed())
+    edited = set(imported.changed(modules_only=True))
     if edited and (used := sorted(edited & {name for config in configs for name in sources(config)})):
         raise UserError(EDITED.format(file=used[0]))
 
@@ -205,7 +205,7 @@ def _load(module: str, file: Path) -> ModuleType:
     if (known := sys.modules.get(module)) is not None:
         if Path(str(known.__file__)).resolve() != file:
             raise UserError(f"Another module is called '{module}' ({known.__file__}). Rename {file}.")
-        if imported.name(file) in imported.changed():
+        if imported.name(file) in imported.changed(modules_only=True):
             raise UserError(EDITED.format(file=file))
     importlib.invalidate_caches()
     _importing.append(module)

@@ -7,12 +7,14 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from bench.base.errors import UserError
 
 PLAIN = re.compile(r"[A-Za-z_./][\w./@:-]*")
 """Texts that Hydra reads as a text without quotes, unless they mean a number, true, false or null."""
 SHORT_FLOATS = ("float16", "float32")
-"""Types of NumPy whose 0.1 is not Python's, but is written 0.1 too."""
+"""Types of NumPy and torch whose 0.1 is not Python's, but is written 0.1 too."""
 NOT_TEXT = re.compile(r"(?i)null|true|false|nan|[+-]?inf|[+-]?\.?\d.*")
 
 
@@ -40,8 +42,9 @@ def _several(value: Any) -> bool:
 
 def _word(name: str, value: Any) -> str:
     """Return one value as Hydra writes it; a list inside a list is the value of one run."""
-    if hasattr(value, "item") and getattr(value, "ndim", 0) == 0:  # a number of NumPy
-        value = float(str(value)) if str(getattr(value, "dtype", "")) in SHORT_FLOATS else value.item()
+    if hasattr(value, "item") and getattr(value, "ndim", 0) == 0:  # a number of NumPy or torch
+        kind = str(getattr(value, "dtype", "")).removeprefix("torch.")
+        value = float(str(getattr(np, kind)(value.item()))) if kind in SHORT_FLOATS else value.item()
     match value:
         case None:
             return "null"

@@ -6,8 +6,8 @@ import ast
 import copyreg
 import hashlib
 import inspect
-from collections.abc import Callable, Iterable, Mapping
-from functools import partial
+from collections.abc import Iterable, Mapping
+from functools import cached_property
 from types import FunctionType, ModuleType
 from typing import Any
 
@@ -22,6 +22,8 @@ from hearsay import cells
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 SHOWN = 60
 """The longest value of an error message, in characters."""
+CYCLES = 10_000
+"""Visits of objects that refer to each other, after which a value is described by its type only."""
 
 
 def described(names: Iterable[str], values: Mapping[str, Any]) -> dict[str, Any]:
@@ -69,76 +71,111 @@ def _short(text: str) -> str:
     return line if len(line) <= SHOWN else f"{line[:SHOWN]}…"
 
 
-def _or_type(value: Any, home: str) -> Any:
+def _or_type(value: Any, home: str) -> str:
     try:
-        return _description(value, home)
-    except RecursionError:  # a container of too many levels
+        return _Description(home).of(value)
+    except RecursionError:  # a container of too many levels, or too many objects that refer to each other
         return type(value).__qualname__
 
 
-def _description(value: Any, home: str, within: frozenset[int] = frozenset()) -> Any:
-    """Return a description of a value; ``within`` are the objects that contain it, by their ids."""
-    kind = type(value).__qualname__
-    if id(value) in within:
-        return kind, "contains itself"
-    each = partial(_description, home=home, within=within | {id(value)})
-    if isinstance(value, torch.Tensor):
-        wide = value.float() if value.dtype == torch.bfloat16 else value  # NumPy has no bfloat16
-        return kind, str(value.dtype), each(wide.detach().cpu().numpy())
-    match value:
-        case None | bool() | int() | float() | complex() | str() | bytes() | range() | slice():
-            return kind, repr(value)
-        case np.ndarray() | np.generic() if value.dtype != object:
-            content = hashlib.sha256(np.ascontiguousarray(value).tobytes()).hexdigest()
-            return kind, str(value.dtype), value.shape, content
-        case np.ndarray():
-            return kind, value.shape, [each(one) for one in value.ravel()]
-        case list() | tuple():
-            return kind, [each(one) for one in value]
-        case dict():
-            return kind, sorted(((each(key), each(one)) for key, one in value.items()), key=repr)
-        case set() | frozenset():
-            return kind, sorted(map(each, value), key=repr)
-        case FunctionType() | type():
-            return _definition(value, home)
-        case ModuleType():
-            return kind, value.__name__
-        case Registry():  # each registration changes it
-            return kind
-        case property() | staticmethod() | classmethod():
-            return kind, each(getattr(value, "fget", None) or getattr(value, "__func__", None))
-        case pd.DataFrame():
-            return kind, each(value.columns), [each(value.iloc[:, k]) for k in range(value.shape[1])], each(value.index)
-        case pd.Series():
-            return kind, str(value.dtype), each(value.name), each(value.index), each(value.to_numpy())
-        case pd.Index():
-            return kind, str(value.dtype), each(list(value.names)), each(value.to_numpy())
-    return kind, _state(value, each)
+class _Description:
+    """Describes the objects of one value, each once. Only objects that contain themselves are described repeatedly."""
+
+    def __init__(self, home: str) -> None:
+        self.home = home
+        self.within: set[int] = set()  # the ids of the objects that contain the present one
+        self.known: dict[int, tuple[Any, str]] = {}  # with the object, so that no other one gets its id
+        self.cycles = 0
+
+    def of(self, value: Any) -> str:
+        """Return a description of a value; raise ``RecursionError`` if its objects refer to each other too often."""
+        kind = type(value).__qualname__
+        match value:
+            case None | bool() | int() | float() | complex() | str() | bytes() | range() | slice():
+                return f"{kind} {value!r}"
+        if id(value) in self.within:
+            self.cycles += 1
+            return f"{kind} contains itself"
+        if id(value) in self.known:
+            return self.known[id(value)][1]
+        before = self.cycles
+        self.within.add(id(value))
+        parts = repr(self._parts(value))
+        self.within.remove(id(value))
+        description = f"{kind} {hashlib.sha256(parts.encode(errors='surrogatepass')).hexdigest()}"
+        if self.cycles == before:
+            self.known[id(value)] = value, description
+        elif self.cycles > CYCLES:
+            raise RecursionError
+        return description
+
+    def _parts(self, value: Any) -> Any:
+        each = self.of
+        if isinstance(value, torch.Tensor):
+            wide = value.float() if value.dtype == torch.bfloat16 else value  # NumPy has no bfloat16
+            return str(value.dtype), self._parts(wide.detach().cpu().numpy())
+        match value:
+            case np.ndarray() | np.generic() if value.dtype != object:
+                content = hashlib.sha256(np.ascontiguousarray(value).tobytes()).hexdigest()
+                return str(value.dtype), value.shape, content
+            case np.ndarray():
+                return value.shape, [each(one) for one in value.ravel()]
+            case list() | tuple():
+                return [each(one) for one in value]
+            case dict():
+                return sorted((each(key), each(one)) for key, one in value.items())
+            case set() | frozenset():
+                return sorted(map(each, value))
+            case FunctionType() | type():
+                return self._definition(value)
+            case ModuleType():
+                return value.__name__
+            case Registry():  # each registration changes it
+                return None
+            case property() | staticmethod() | classmethod():
+                return each(getattr(value, "fget", None) or getattr(value, "__func__", None))
+            case pd.DataFrame():
+                return each(value.columns), [each(value.iloc[:, k]) for k in range(value.shape[1])], each(value.index)
+            case pd.Series():
+                return str(value.dtype), each(value.name), each(value.index), each(value.to_numpy())
+            case pd.Index():
+                return str(value.dtype), each(list(value.names)), each(value.to_numpy())
+        return self._state(value)
+
+    def _state(self, value: Any) -> Any:
+        """Return what a copy of an object would be made of; None if it cannot be copied and has no attributes."""
+        try:
+            reduce = copyreg.dispatch_table.get(type(value))
+            parts = reduce(value) if reduce else value.__reduce_ex__(4)
+        except Exception:  # of any class, such as that of an open file
+            return self.of(_without_caches(value, vars(value))) if hasattr(value, "__dict__") else None
+        if isinstance(parts, str):
+            return parts
+        made_of, items = parts[:2], parts[3:5]  # the items of a list and of a dictionary are iterators
+        state = [_without_caches(value, each) for each in parts[2:3]]
+        return [self.of(each) for each in (*made_of, *state, *(list(some) for some in items if some is not None))]
+
+    def _definition(self, value: FunctionType | type) -> Any:
+        """Return the source of a function, or the functions and plain attributes of a class; of others their name."""
+        if value.__module__ != self.home:
+            return value.__module__, value.__qualname__
+        if isinstance(value, type):
+            own = {name: each for name, each in vars(value).items() if not _is_of_python(name, each)}
+            return value.__qualname__, [base.__qualname__ for base in value.__mro__], self.of(own)
+        inner = inspect.unwrap(value)
+        return _source(inner), [self.of(getattr(inner, name, None)) for name in ("__defaults__", "__kwdefaults__")]
 
 
-def _state(value: Any, each: Callable[[Any], Any]) -> Any:
-    """Return what a copy of an object would be made of; None if it cannot be copied and has no attributes."""
-    try:
-        reduce = copyreg.dispatch_table.get(type(value))
-        parts = reduce(value) if reduce else value.__reduce_ex__(4)
-    except Exception:  # of any class, such as that of an open file
-        return each(vars(value)) if hasattr(value, "__dict__") else None
-    if isinstance(parts, str):
-        return parts
-    made_of, items = parts[:3], parts[3:5]  # the items of a list and of a dictionary are iterators
-    return [*map(each, made_of), *(each(list(some)) for some in items if some is not None)]
-
-
-def _definition(value: FunctionType | type, home: str) -> Any:
-    """Return the source of a function, or the functions and plain attributes of a class; of others only their name."""
-    if value.__module__ != home:
-        return value.__module__, value.__qualname__
-    if isinstance(value, type):
-        own = {name: each for name, each in vars(value).items() if not _is_of_python(name, each)}
-        return value.__qualname__, [base.__qualname__ for base in value.__mro__], _description(own, home)
-    inner = inspect.unwrap(value)
-    defaults = [_description(getattr(inner, name, None), home) for name in ("__defaults__", "__kwdefaults__")]
-    return _source(inner), defaults
+def _without_caches(value: Any, state: Any) -> Any:
+    """Return the state of an object without the values of its cached properties, which it computes on first use."""
+    if isinstance(state, tuple):  # of an object with slots
+        return tuple(_without_caches(value, each) for each in state)
+    if not isinstance(state, dict):
+        return state
+    caches = {
+        name for base in type(value).__mro__ for name, each in vars(base).items() if isinstance(each, cached_property)
+    }
+    return {name: each for name, each in state.items() if name not in caches}
 
 
 def _source(function: Any) -> list[str]:

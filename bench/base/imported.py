@@ -8,17 +8,34 @@ from __future__ import annotations
 
 import hashlib
 import sys
-from functools import cache
+import time
+from functools import cache, lru_cache
 from pathlib import Path
 
 from bench.base.home import ROOT
 
 FOLDERS = ("bench", "benchmarks", "algorithms", "datasets")
+RECENT_NS = 2_000_000_000
+"""Nanoseconds after a change in which a second one may leave the times of a file as they are."""
+
+
+def sha256(file: Path) -> str:
+    """Return the sha256 of a file as it is now, without reading it again if its times and size are the same."""
+    now = file.stat()
+    recent = abs(time.time_ns() - max(now.st_mtime_ns, now.st_ctime_ns)) < RECENT_NS
+    read = _sha256.__wrapped__ if recent else _sha256
+    return read(file, now.st_mtime_ns, now.st_ctime_ns, now.st_size, now.st_ino)
+
+
+@lru_cache(maxsize=64)  # every run of a sweep asks, and a file of weights may be large
+def _sha256(file: Path, *unchanged: int) -> str:
+    with file.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def _hash(file: Path) -> str:
     try:
-        return hashlib.sha256(file.read_bytes()).hexdigest()
+        return (_sha256.__wrapped__ if file.suffix == ".py" else sha256)(file)
     except OSError:  # a deleted file counts as changed
         return "missing"
 
@@ -55,9 +72,14 @@ def _is_imported(file: Path) -> bool:
     return any(place == file or place.resolve() == file.resolve() for place in alike)
 
 
-def changed() -> list[str]:
-    """Return the files of the suite and of plug-ins that were edited since their import."""
-    known = {**_digests, **_outside}
+def changed(modules_only: bool = False) -> list[str]:
+    """Return the files of the suite and of plug-ins that were edited since they were hashed.
+
+    Args:
+        modules_only: Leave out files that this process has not imported, such as weights: the next run reads them.
+    """
+    unread = {file for file in _unimported if modules_only and not _is_imported(file)}
+    known = {file: before for file, before in {**_digests, **_outside}.items() if file not in unread}
     return sorted(name(file) for file, before in known.items() if _hash(file) != before)
 
 

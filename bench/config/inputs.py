@@ -6,17 +6,12 @@ afterwards that it read the content of the run_id.
 
 from __future__ import annotations
 
-import hashlib
-import time
 from collections.abc import Iterable, Iterator, Mapping
-from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from bench.base.errors import UserError
-
-RECENT_NS = 2_000_000_000
-"""Nanoseconds after a change in which a second one may leave the times of a file as they are."""
+from bench.base.imported import sha256
 
 
 class Input(NamedTuple):
@@ -33,7 +28,7 @@ def inputs_of(group: str, options: Mapping[str, Any]) -> Iterator[Input]:
     for option, path in _paths(group, options):
         if not path.is_file():  # opening a FIFO would wait without end
             raise UserError(f"{option}={path} does not exist or is not a regular file.")
-        yield Input(group, option, path, digest(path))
+        yield Input(group, option, path, sha256(path))
 
 
 def _paths(name: str, value: Any) -> Iterator[tuple[str, Path]]:
@@ -44,24 +39,10 @@ def _paths(name: str, value: Any) -> Iterator[tuple[str, Path]]:
             yield from _paths(f"{name}.{key}", part)
 
 
-def digest(path: Path) -> str:
-    """Return the sha256 of a file as it is now."""
-    now = path.stat()
-    recent = abs(time.time_ns() - max(now.st_mtime_ns, now.st_ctime_ns)) < RECENT_NS
-    read = _digest.__wrapped__ if recent else _digest
-    return read(path, now.st_mtime_ns, now.st_ctime_ns, now.st_size, now.st_ino)
-
-
-@lru_cache(maxsize=64)  # a run_id is computed often, and the file may be large
-def _digest(path: Path, *unchanged: int) -> str:
-    with path.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
-
-
 def check_unedited(inputs: Iterable[Input]) -> None:
     """Raise ``UserError`` if a file has another content than these digests say. Call it after reading the files."""
     for file in inputs:
-        if not file.path.is_file() or digest(file.path) != file.sha256:
+        if not file.path.is_file() or sha256(file.path) != file.sha256:
             raise UserError(
                 f"{file.option}={file.path} was edited while this command used it: its results would belong to another "
                 "run. Start the same command again; finished runs are kept."

@@ -5,7 +5,11 @@ import sys
 import pytest
 
 import hearsay
+from bench.base import imported
+from bench.build.fingerprint import sources
+from hearsay.plugins import refuse_edited
 from tests.helpers.cli import ROOT, python
+from tests.helpers.configs import config
 
 METHOD = '''
 from typing import NamedTuple
@@ -121,3 +125,32 @@ def test_a_sweep_rejects_files_that_were_edited_after_their_import(tmp_path):
     assert (said[:2], again) == (["done", "done"], "done")
     assert first.startswith("filed.py ")
     assert second.startswith("net_of_mine.py ")
+
+
+def test_files_that_python_has_not_imported_may_be_edited_between_sweeps(tmp_path, monkeypatch):
+    """Weights, those of another folder, and a module of the same name elsewhere on the path of Python."""
+    monkeypatch.setattr(imported, "_outside", {})
+    monkeypatch.setattr(imported, "_unimported", set())
+    for name in ("lab1", "lab2"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "helper_of_nets.py").write_text("width = 1\n")
+        (tmp_path / name / "weights.pt").write_bytes(b"1")
+        monkeypatch.syspath_prepend(tmp_path / name)
+    module = "import helper_of_nets\n" + MODULE.replace("classes)", "classes, weights=0)", 1)
+    (tmp_path / "lab2/helped_net.py").write_text(module)
+    for name in ("helper_of_nets", "helped_net"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
+
+    def run(lab):
+        options = {"target": "helped_net:Net", "kwargs": {"weights": str(tmp_path / lab / "weights.pt")}}
+        return config(model={"name": "module", **options})
+
+    assert [sources(run(lab))["weights.pt"] for lab in ("lab1", "lab2")]
+    for name in ("weights.pt", "helper_of_nets.py"):
+        with (tmp_path / "lab1" / name).open("a") as file:
+            file.write("# edited\n")
+        refuse_edited([run("lab2")])
+        refuse_edited([run("lab1")])
+    (tmp_path / "lab2/helper_of_nets.py").write_text("width = 2\n")
+    with pytest.raises(hearsay.UserError, match="helper_of_nets"):
+        refuse_edited([run("lab1")])

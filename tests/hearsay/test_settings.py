@@ -4,6 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 from hydra.core.override_parser.overrides_parser import OverridesParser
 
 from bench.base.errors import UserError
@@ -70,3 +71,6 @@ def test_an_array_of_one_number_is_the_number(number):
 def test_short_floats_are_the_numbers_that_they_are_written_as():
     assert words({"algo.eta": np.array([0.1, 0.3], dtype=np.float32)}) == ["algo.eta=0.1,0.3"]
     assert words({"algo.eta": np.float16(0.1)}) == words({"algo.eta": np.float64(0.1)}) == ["algo.eta=0.1"]
+    assert words({"algo.eta": torch.tensor(0.1, requires_grad=True)}) == ["algo.eta=0.1"]
+    assert words({"algo.eta": torch.tensor([0.1, 0.3]).half()}) == ["algo.eta=0.1,0.3"]
+    assert words({"algo.eta": [torch.tensor(0.1, dtype=torch.float64), torch.tensor(2)]}) == ["algo.eta=0.1,2"]

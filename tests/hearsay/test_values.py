@@ -7,7 +7,7 @@ from argparse import Namespace
 from collections import Counter, OrderedDict, deque
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import partial
+from functools import cached_property, partial
 from types import SimpleNamespace
 
 import numpy as np
@@ -122,6 +122,70 @@ def test_containers_that_contain_themselves_are_compared():
     check(containing_itself(1), containing_itself(1))
     with pytest.raises(UserError, match="x"):
         check(containing_itself(), containing_itself(1))
+
+
+class Node:
+    def __init__(self, gain):
+        self.gain, self.neighbors, self.data = gain, set(), []
+
+
+def all_connected(nodes, gain):
+    made = [Node(gain) for _ in range(nodes)]
+    for node in made:
+        node.neighbors = {other for other in made if other is not node}
+    return made
+
+
+@pytest.mark.timeout(20)
+def test_objects_that_refer_to_each_other_are_described_in_short_time():
+    check(all_connected(4, 1.0), all_connected(4, 1.0))
+    with pytest.raises(UserError, match="x"):
+        check(all_connected(4, 1.0), all_connected(4, 2.0))
+    check(all_connected(12, 1.0), all_connected(12, 1.0))  # too many paths: compared by the type
+    with pytest.raises(UserError, match="x"):
+        check(all_connected(12, 1.0), (1.0,))
+
+
+@pytest.mark.timeout(20)
+def test_objects_that_others_share_are_described_once():
+    def layered(leaf):
+        for _ in range(60):
+            leaf = Plain([leaf, {"both": (leaf, leaf)}])
+        return leaf
+
+    check(layered(1.0), layered(1.0))
+    with pytest.raises(UserError, match="x"):
+        check(layered(1.0), layered(2.0))
+    check([one := [1.0], one], [[1.0], [1.0]])
+
+
+class Base:
+    __slots__ = ("gain",)
+
+
+class Cached(Base):
+    def __init__(self, gain):
+        self.gain, self.shift = gain, 0.0
+
+    @cached_property
+    def double(self):
+        return 2 * self.gain
+
+
+class Open(Plain):
+    double = Cached.double
+
+    def __reduce__(self):
+        raise TypeError("cannot be copied")
+
+
+@pytest.mark.parametrize("made", [Cached, Open])
+def test_values_of_cached_properties_are_no_difference(made):
+    one = made(1.0)
+    assert one.double == vars(one)["double"] == 2.0
+    check(one, made(1.0))
+    with pytest.raises(UserError, match="x"):
+        check(one, made(2.0))
 
 
 def test_other_objects_are_compared_by_their_type(tmp_path):

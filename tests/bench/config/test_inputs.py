@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 
 from bench.base.errors import UserError
+from bench.base.imported import sha256
 from bench.base.registry import partitions
 from bench.build import material, network
 from bench.build.material import load_arrays
 from bench.build.network import mixing_of
 from bench.build.rehearsal import program_key
-from bench.config.inputs import digest
 from bench.sweep.preflight import check
 from datasets.partitions import even
 from tests.helpers.configs import config, rows
@@ -119,10 +119,10 @@ def test_an_edit_with_the_earlier_time_and_size_is_noticed(tmp_path):
     path = tmp_path / "w.csv"
     path.write_text("0 1")
     os.utime(path, (1e9, 1e9))
-    first = digest(path)
+    first = sha256(path)
     path.write_text("1 0")
     os.utime(path, (1e9, 1e9))
-    assert digest(path) != first
+    assert sha256(path) != first
 
 
 @pytest.mark.parametrize("option", ["topology.file", "dataset.path"])
