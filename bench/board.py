@@ -104,11 +104,6 @@ def settings_chosen(given: argparse.Namespace, board: Board, needed: bool) -> li
     return read_chosen(file, inside) if needed or given.chosen or file.is_file() else []
 
 
-def done_elsewhere(given: argparse.Namespace, board: Board) -> set[str]:
-    """Return the runs in the archive of the version and in those that the user typed."""
-    return archived_runs([*given.done, *([board.archive] if board.archive else [])])
-
-
 def run(given: argparse.Namespace, board: Board) -> int:
     """Compute the runs of a phase that are not done, and return the exit code."""
     found = cells(board, given.subject, settings_chosen(given, board, given.subject in NEEDS_CHOICE))
@@ -125,7 +120,7 @@ def run(given: argparse.Namespace, board: Board) -> int:
     if given.subject == "pilot":
         return pilot(given, found, console, errors)
     results, device = Path(typed(given.words, "results", "results")), typed(given.words, "device", "cpu")
-    times, archived = measured_times(results, device), done_elsewhere(given, board)
+    times, archived = measured_times(results, device), archived_runs([*given.done, *board.archives])
     todo = first_minutes(board, composed(found, given.words), given.minutes, times, archived)
     todo = valid(todo, errors)
     if not todo:
@@ -246,7 +241,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     say_broken_plugins()
     if given.part == "run":
         return run(given, board)
-    chosen, archived = settings_chosen(given, board, False), done_elsewhere(given, board)
+    chosen, archived = settings_chosen(given, board, False), archived_runs([*given.done, *board.archives])
     show_progress(Console(), board, chosen, given.words, partial(repeated, given), given.workload, archived)
     return 0
 

@@ -120,10 +120,10 @@ class Board:
         return {**self.entrants, **self.bounds}
 
     @property
-    def archive(self) -> Path | None:
-        """The committed archive of the version, whose runs are done; None if there is none, or not of this size."""
+    def archives(self) -> list[Path]:
+        """The archive of the version, whose runs are done, if it has one of this size."""
         folder = self.folder / ARCHIVE
-        return folder if self.size == "full" and folder.is_dir() else None
+        return [folder] if self.size == "full" and folder.is_dir() else []
 
     @cached_property
     def finalists(self) -> frozenset[str]:

@@ -95,7 +95,7 @@ def test_runs_in_the_archive_of_a_version_are_done(small, tmp_path):
     write_runs(archive, names[1:], ["done"] * len(names[1:]))
     assert command.main(["run", "tune", "--board", str(small), f"results={tmp_path / 'results'}"]) == 0
     assert [folder.name for folder in folders(tmp_path / "results")] == names[:1]
-    assert replace(read(small), size="quick").archive is None
+    assert replace(read(small), size="quick").archives == []
 
 
 def test_archived_runs_without_their_last_evaluations_are_computed_again(tmp_path):
