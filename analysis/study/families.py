@@ -13,9 +13,12 @@ from analysis.results.results import Results
 from analysis.results.wording import many
 from analysis.study.figure_options import USUAL, FigureOptions
 from analysis.study.select import DRAWN_FOR, problems, refuse_unless
-from analysis.study.settings import in_title, neutral_first
+from analysis.study.settings import TITLES, in_title, neutral_first
 from analysis.study.statistics import best_setting
 from analysis.study.tuning import choice_in_words, criterion, gone_in_words, score_in_words, tuned_over
+
+FACTORS = {"scale": "c", "input_scale": "c"}
+"""Symbols of the factors that rescale the objective."""
 
 
 def split_in_words(row: dict[str, Any]) -> str:
@@ -96,31 +99,35 @@ def uneven_splits(results: Results) -> dict[str, pd.DataFrame]:
 def at_most(
     what: str, results: Results, finals: pd.DataFrame, request: FigureOptions = USUAL
 ) -> tuple[pd.DataFrame, dict[str, dict[str, float | str]], list[str]]:
-    """Return every method at one setting for all values of a label, these settings, and a note.
+    """Return every method at one setting for all values of a label, these settings, and notes.
 
     The setting is the best on average, of those run at the most values; if each diverged somewhere, the one that
     diverged least often.
     """
-    kept, values, words = [], {}, []
+    name = what.rpartition(".")[2]
+    name = FACTORS.get(name) or TITLES.get(name, name)
+    kept, values, words, several = [], {}, [], False
     for algo, runs in finals.groupby("algo", sort=False):
         if over := tuned_over(results, runs):
+            only = runs.groupby(over).ngroups == 1
             spans = runs.groupby(over)[what].transform("nunique")
             widest = runs[spans == spans.max()]
+            several |= widest.groupby(over).ngroups > 1
             best = best_setting(_apart(widest, what), over, criterion(results, finals, request))
             found = best.values if best else _least_diverging(widest, over)
             for option, value in found.items():
                 runs = runs[runs[option] == value]
             values[str(algo)] = found
-            rest = "" if best else f", though it {gone_in_words(runs)} too"
-            rest += " (the only value run)" if best and best.alone else ""
-            words.append(f"{method_name(algo, results)} {in_symbols(found, '=')}{rest}")
+            gone = "" if best else f" ({gone_in_words(runs)} for some {name})"
+            words.append((f"{method_name(algo, results)} {in_symbols(found, '=')}{gone}", only))
         kept.append(runs)
     kind = what_is_tuned(option for found in values.values() for option in found)
-    name = what.rpartition(".")[2]
-    by = score_in_words(results, finals, request)
-    among = f"of those run at the most values, the one with the best mean final {by}"
-    rule = f"each method uses one {kind} for all values of {name}: {among}: "
-    return pd.concat(kept), values, [rule + "; ".join(words)] if words else []
+    settings = "; ".join(text + " (the only value run)" * (several and only) for text, only in words)
+    notes = [f"the same {kind} for every {name}: {settings}"] if words else []
+    if several:
+        by = score_in_words(results, finals, request)
+        notes += [f"each {kind} has the best mean final {by}, of those run with the most values of {name}"]
+    return pd.concat(kept), values, notes
 
 
 def _least_diverging(runs: pd.DataFrame, over: list[str]) -> dict[str, float | str]:

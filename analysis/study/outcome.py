@@ -28,7 +28,7 @@ MOST = 3
 
 @dataclass(frozen=True)
 class Compared:
-    """The methods of one problem, on the reporting seeds that most of them have."""
+    """The methods of one problem, on their common reporting seeds."""
 
     where: str
     metric: str
@@ -36,7 +36,7 @@ class Compared:
     found: dict[str, Reported]
     means: pd.Series  # the best first
     runs: pd.DataFrame  # all runs of the methods as written
-    left: list[str]  # methods that lack a seed of the others
+    left: list[str]  # methods with too few common seeds
 
     def apart(self, one: str, other: str) -> bool | None:
         """Return whether two methods differ significantly, among all compared ones; None with too few seeds."""
@@ -73,20 +73,21 @@ def outcome(results: Results, request: FigureOptions = USUAL) -> list[str]:
         (f"{name_of(key['dataset'])}, {key['topology']}{end}", runs)
         for (key, runs), end in zip(settings, ends, strict=True)
     ]
-    compared = [one for where, runs in named if (one := _compared(results, where, runs, request))]
-    if not compared:
-        return []
-    against = reference(results, request)
+    found = [one for where, runs in named if (one := _compared(results, where, runs, request))]
     look = methods(finals["algo"].unique(), results)
+    left_out, compared = _left_out(found, look), [one for one in found if len(one.means) > 1]
+    if not compared:
+        return left_out
+    against = reference(results, request)
     if len(compared) <= MOST:
-        each = [_one(results, one, look, against) for one in compared] + _left_out(compared, look)
+        each = [_one(results, one, look, against) for one in compared] + left_out
         notes = dict.fromkeys(note for one in compared for note in shown_values(results, one.runs))
         each += [f"{note[0].upper()}{note[1:]}." for note in notes]
         return each if len(compared) == 1 else [_count(compared, look), *each]
     out, few = [_count(compared, look)], sum(one.significant is None for one in compared)
     if 0 < few < len(compared):
         out.append(f"{few} of these problems have fewer than {FEWEST} seeds, too few to test significance.")
-    out += _left_out(compared, look)
+    out += left_out
     gaps = [_gap(one, against) for one in compared if against in one.means.index]
     if against and gaps:
         losses = [gap for gap in gaps if gap > 0]
@@ -100,9 +101,10 @@ def outcome(results: Results, request: FigureOptions = USUAL) -> list[str]:
     return out
 
 
-def _left_out(compared: list[Compared], look: dict[str, str]) -> list[str]:
-    names = dict.fromkeys(look[algo] for one in compared for algo in one.left)
-    return [f"Not compared where they lack a seed that most methods have: {', '.join(names)}."] if names else []
+def _left_out(found: list[Compared], look: dict[str, str]) -> list[str]:
+    names = dict.fromkeys(look[algo] for one in found for algo in one.left)
+    why = "they have too few seeds in common with the others"
+    return [f"Not compared where {why}: {', '.join(names)}."] if names else []
 
 
 def _count(compared: list[Compared], look: dict[str, str]) -> str:
@@ -136,7 +138,7 @@ def _compared(results: Results, where: str, runs: pd.DataFrame, request: FigureO
     means = means_of(found, metric, sign)
     left = [algo for algo, one in everything.items() if len(one.runs) and algo not in found]
     what = f"{'highest' if sign > 0 else 'lowest'} {metric_in_words(metric, results)}"
-    return Compared(where, metric, what, found, means, runs, left) if len(means) > 1 else None
+    return Compared(where, metric, what, found, means, runs, left)
 
 
 def _one(results: Results, one: Compared, look: dict[str, str], against: str | None) -> str:

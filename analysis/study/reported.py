@@ -10,7 +10,7 @@ import pandas as pd
 
 from analysis.results.results import Results
 from analysis.study.figure_options import USUAL, FigureOptions
-from analysis.study.statistics import SEVERAL, UNTUNED, Reported, numbered, report
+from analysis.study.statistics import FEWEST, SEVERAL, UNTUNED, Reported, numbered, report
 from analysis.study.tuning import Chosen, criterion, tuned_over
 
 
@@ -55,13 +55,16 @@ def best_of_all(
 
 
 def on_common_seeds(found: dict[str, Reported]) -> dict[str, Reported]:
-    """Return the methods with the seeds that most of them have; methods that lack such a seed are left out.
+    """Return the methods on the seeds that all of them have, if these are at least five.
 
-    Means over different seeds are not comparable: a seed is also a dataset or a graph.
+    Otherwise, return them on the seeds that most of them have, without the methods that lack such a seed. Means over
+    different seeds are not comparable: a seed is also a dataset or a graph.
     """
     ran = {algo: set(one.runs["seed"]) for algo, one in found.items() if len(one.runs)}
     counts = Counter(seed for seeds in ran.values() for seed in seeds)
-    common = {seed for seed, count in counts.items() if count * 2 > len(ran)}
+    common = {seed for seed, count in counts.items() if count == len(ran)}
+    if len(common) < FEWEST:
+        common = {seed for seed, count in counts.items() if count * 2 > len(ran)}
     kept = {algo: found[algo] for algo, seeds in ran.items() if common and common <= seeds}
     return {algo: replace(one, runs=one.runs[one.runs["seed"].isin(common)]) for algo, one in kept.items()}
 

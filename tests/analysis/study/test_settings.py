@@ -140,7 +140,7 @@ def test_loss_takes_the_best_of_the_stepsizes_that_were_run_at_most_p():
     picture = draw("packet_loss", made(each))
     assert [text.get_text() for text in picture.figure.legends[0].texts][:2] == ["D-SGT, η = 0.2", "sgp, η = 0.2"]
     assert picture.data["mean"].min() == pytest.approx(0.1)
-    assert any("final test loss" in note and "sgp η=0.2" in note for note in picture.notes)
+    assert mentions(" ".join(picture.notes), "sgp η=0.2", "final test loss")
     by = draw("packet_loss", made([{**row, "consensus": 1.0} for row in each]), tune_by="grad_norm")
     assert any("final grad norm" in note for note in by.notes)
 
