@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable
 from typing import Any
 
 import yaml
@@ -27,31 +26,35 @@ class UniqueLoader(yaml.SafeLoader):
 
     def get_single_node(self) -> yaml.Node | None:
         node = super().get_single_node()
-        if node is not None and _size(node, {}) > LARGEST:
+        if node is not None and _size(node, {}) > max(LARGEST, node.end_mark.index):  # a value has at least a character
             raise yaml.constructor.ConstructorError(
                 problem=f"its aliases make more than {LARGEST} values; write fewer", problem_mark=node.start_mark
             )
         return node
 
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
-        seen: set[Hashable] = set()
-        for key, _ in node.value:
-            name = key.value if isinstance(key, yaml.ScalarNode) and key.tag != MERGE else None
-            if name is not None and name in seen:
-                raise yaml.constructor.ConstructorError(
-                    problem=f"the key '{name}' occurs twice in a mapping; remove one of them",
-                    problem_mark=key.start_mark,
-                )
-            seen.add(name)
-        return super().construct_mapping(node, deep)
-
 
 def _size(node: yaml.Node, known: dict[int, float]) -> float:
-    """Return the number of values of a node; infinite if it contains itself."""
+    """Return the number of values of a node whose keys are unique; infinite if it contains itself."""
     if isinstance(node, yaml.ScalarNode):
         return 1
     if id(node) not in known:
         known[id(node)] = math.inf
-        parts = node.value if isinstance(node, yaml.SequenceNode) else [part for pair in node.value for part in pair]
+        parts = node.value
+        if isinstance(node, yaml.MappingNode):
+            _refuse_doubles([key for key, _ in node.value])
+            parts = [part for pair in node.value for part in pair]
         known[id(node)] = 1 + sum(_size(part, known) for part in parts)
     return known[id(node)]
+
+
+def _refuse_doubles(keys: list[yaml.Node]) -> None:
+    """Raise ``ConstructorError`` for a key that occurs twice, before PyYAML merges other mappings into this one."""
+    seen = set()
+    for key in keys:
+        if isinstance(key, yaml.ScalarNode) and key.tag != MERGE:
+            if key.value in seen:
+                raise yaml.constructor.ConstructorError(
+                    problem=f"the key '{key.value}' occurs twice in a mapping; remove one of them",
+                    problem_mark=key.start_mark,
+                )
+            seen.add(key.value)

@@ -59,9 +59,9 @@ PLUMBING = (
         "bench/data/",
     ),
     *("bench/engine/", "bench/network/cache.py", "bench/network/describe.py", "bench/network/drawing.py"),
-    *("bench/store/", "bench/sweep/", "bench/terminal/", "hearsay/"),
+    *("bench/store/", "bench/sweep/", "bench/terminal/", "hearsay/", "analysis/", "reproduction/", "tests/"),
 )
-"""Files and folders that, except for the core, do not affect results: names, files, messages, checks."""
+"""Files and folders that, except for the core, do not affect results: names, files, messages, figures, checks."""
 
 
 @cache
@@ -112,7 +112,11 @@ def _imports(file: Path) -> Iterator[Path]:
     """Yield the possible files of the modules that a file imports."""
     top = imported.above(file)
     yield from _above(file, top)
-    for node in _statements(_parsed(file.read_bytes())):
+    try:
+        tree = _parsed(file.read_bytes())
+    except (OSError, SyntaxError, ValueError):  # Python cannot import it: it takes another file of this name
+        return
+    for node in _statements(tree):
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
@@ -152,7 +156,7 @@ def _folders(name: str, file: Path, top: Path) -> list[Path]:
 @cache
 def _loose_folders(path: tuple[str, ...]) -> list[Path]:
     """Return the suite's folder and those of PYTHONPATH, except Python's and pip's, which have versions."""
-    own = [Path(place) for place in sysconfig.get_paths().values()]
+    own = [Path(place).resolve() for place in sysconfig.get_paths().values()]
     own += [place / "lib-dynload" for place in own]
     found = [ROOT, *(Path(place).resolve() for place in path if Path(place).is_dir())]
     return [folder for folder in found if folder not in own and not _installed(folder)]

@@ -14,11 +14,13 @@ from bench.base.errors import UserError
 from bench.config.run_config import GROUPS
 from bench.config.source import Source
 
-OTHER_BASE = re.compile(r"(?<![\w.:])[-+]?(0[0-7_]+|[1-9][0-9_]*(:[0-5]?[0-9])+)(?![\w.:])")
+SIXTY = r"[1-9][0-9_]*(:[0-5]?[0-9])+|[0-9][0-9_]*(:[0-5]?[0-9])+[.][0-9_]*"
+"""Integers and fractions in base 60: YAML reads 0:30.5 as a number, but not 0:30."""
+OTHER_BASE = re.compile(rf"(?<![\w.:])[-+]?(0[0-7_]+|{SIXTY})(?![\w.:])")
 
 
 def check_integers(words: Sequence[str], source: Source) -> None:
-    """Raise ``UserError`` if the main file, or a file that a word names, has an integer in base 8 or 60."""
+    """Raise ``UserError`` if the main file, or a file that a word names, has a number in base 8 or 60."""
     names = [source.name]
     for word in words:
         group, _, values = word.lstrip("+").partition("=")

@@ -17,6 +17,7 @@ from datasets.own.writing import MISSING, POINT, Writing, as_names, of_words, re
 
 if TYPE_CHECKING:
     import pandas as pd
+    import pyarrow as pa
 
 SEPARATOR = re.compile(r'"?sep=(.)"?\s*', re.IGNORECASE)
 """First line with which Excel sets the separator."""
@@ -123,11 +124,21 @@ def read_parquet(name: str, raw: bytes) -> pd.DataFrame:
         for place, field in enumerate(table.schema):  # pandas rounds integers of a dictionary next to missing values
             if pa.types.is_dictionary(field.type):
                 table = table.set_column(place, field.name, table.column(place).cast(field.type.value_type))
-        frame = table.to_pandas(ignore_metadata=True, integer_object_nulls=True)  # an index is a column, integers exact
-        frame.attrs[INDEX] = [each for each in (table.schema.pandas_metadata or {}).get(INDEX, []) if each in [*frame]]
+        plain = table.replace_schema_metadata()  # an index is a column
+        frame = plain.to_pandas(integer_object_nulls=True)  # integers are exact
+        frame.attrs[INDEX] = _index_columns(table.schema)
         return frame
     except (pa.ArrowException, OSError) as error:
         raise UserError(f"{name} is not a parquet file: {sentence(error)}") from error
+
+
+def _index_columns(schema: pa.Schema) -> list[object]:
+    """Return the columns that pandas has saved as a row index; other programs may write anything there."""
+    try:
+        found = schema.pandas_metadata[INDEX]
+    except (ValueError, TypeError, KeyError):
+        return []
+    return found if isinstance(found, list) else []
 
 
 def columns_of(
@@ -145,8 +156,9 @@ def columns_of(
     numbers = [each for each in used if each in frame.attrs.get(INDEX, ()) or re.fullmatch(UNNAMED, each)]
     if column not in numbers and numbers:  # their order may follow the target
         raise UserError(
-            f"The column {numbers[0]!r} of {name} is the row index of pandas. Save the table with index=False, or skip "
-            f"the column: add \"dataset.drop=['{numbers[0]}']\"."
+            f"The column {numbers[0]!r} of {name} is the row index of pandas. Skip it: add "
+            f"\"dataset.drop=['{numbers[0]}']\", or save the table with index=False. If it is an input, save "
+            "table.reset_index() with index=False."
         )
     columns = {each: _column(each, frame[each], writing, each in words) for each in used}
     target = columns.pop(column)

@@ -124,10 +124,21 @@ def test_a_row_index_of_pandas_is_no_input(tmp_path):
     frame = pd.DataFrame({"a": range(20), "y": [0, 1] * 10}).sample(frac=1, random_state=0)
     for name, table in {"__index_level_0__": frame, "day": frame.rename_axis("day")}.items():
         table.to_parquet(tmp_path / "t.parquet")
-        with pytest.raises(UserError, match=rf"'{name}' .*dataset.drop=\['{name}'\]"):
+        with pytest.raises(UserError, match=rf"'{name}' .*dataset.drop=\['{name}'\].*reset_index\(\)"):
             load(tmp_path / "t.parquet", "y")
         assert load(tmp_path / "t.parquet", "y", drop=[name]).train_x.shape[1] == 1
-    frame.to_parquet(tmp_path / "t.parquet", index=False)
+    for table, inputs in ((frame, 1), (frame.rename_axis("day").reset_index(), 2)):
+        table.to_parquet(tmp_path / "t.parquet", index=False)
+        assert load(tmp_path / "t.parquet", "y").train_x.shape[1] == inputs
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["no JSON", "[7]", "null", *(f'{{"index_columns": {value}}}' for value in ("null", "7", '"ab"', '[{}, "b"]'))],
+)
+def test_ignores_metadata_of_parquet_files_that_is_not_from_pandas(text, tmp_path):
+    table = pa.table({"a": range(20), "y": [0, 1] * 10}).replace_schema_metadata({"pandas": text})
+    pq.write_table(table, tmp_path / "t.parquet")
     assert load(tmp_path / "t.parquet", "y").train_x.shape[1] == 1
 
 

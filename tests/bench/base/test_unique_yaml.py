@@ -23,3 +23,14 @@ def test_rejects_aliases_that_make_a_file_very_large():
     for text in (nested(9), "a: &a [*a]"):
         with pytest.raises(yaml.YAMLError, match=str(LARGEST)):
             load_unique(text)
+
+
+def test_accepts_a_long_file_without_aliases():
+    """As a network file with its pairs of 202 sites."""
+    sites, pair = 202, "{sites: [0, 1], latency: 1}"
+    assert len(load_unique(f"pairs: [{', '.join([pair] * (sites * (sites - 1) // 2))}]")["pairs"]) == 20301
+
+
+def test_accepts_a_mapping_that_is_merged_above_its_place():
+    text = "list:\n  - - &c {x: 1}\n    - &b {<<: *c, x: 2}\na: {<<: *b}\n"
+    assert load_unique(text) == yaml.safe_load(text) == {"list": [[{"x": 1}, {"x": 2}]], "a": {"x": 2}}

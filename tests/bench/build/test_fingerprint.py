@@ -5,9 +5,11 @@ import functools
 import gc
 import importlib
 import sys
+import sysconfig
 import threading
 from dataclasses import replace
 from importlib.machinery import EXTENSION_SUFFIXES
+from pathlib import Path
 
 import pytest
 import torch
@@ -269,10 +271,13 @@ def test_files_are_parsed_while_another_thread_parses():
             thread = threading.Thread(target=ast.literal_eval, args=("{'shape': (3, 4)}",))
             thread.start(), thread.join()
 
+    usual = gc.get_threshold()
     gc.callbacks.append(another)
+    gc.set_threshold(50)  # else the collector may not run while a file of this size is parsed
     try:
-        assert source_files.with_imports.__wrapped__(ROOT / "bench/run.py")
+        assert all([*source_files._imports(ROOT / "bench/config/plan.py")] for _ in range(3))
     finally:
+        gc.set_threshold(*usual)
         gc.callbacks.remove(another)
     assert gc.isenabled()
 
@@ -280,6 +285,7 @@ def test_files_are_parsed_while_another_thread_parses():
 @pytest.mark.parametrize("folder", ["my", "results/cells"])
 def test_files_in_the_folder_of_the_suite_count_also_for_folders_without_init(folder, tmp_path, monkeypatch):
     """As for a plug-in in a folder of the clone, and for a cell of a notebook that was started there."""
+    source_files.core()  # remembered for all tests, hence with the true folder
     monkeypatch.setattr(source_files, "ROOT", tmp_path)
     source_files._loose_folders.cache_clear()
     files = {f"{folder}/method.py": "from my.helpers import gain\nimport beside\nfrom pk import *\n"}
@@ -330,3 +336,32 @@ def test_compiled_modules_count(suffix, tmp_path):
     (tmp_path / f"fast{suffix}").write_bytes(b"\x7fELF")
     found = source_files.with_imports.__wrapped__(tmp_path / "method.py")
     assert found == {tmp_path / "method.py", tmp_path / f"fast{suffix}"}
+
+
+def test_files_that_python_cannot_parse_or_read_have_no_imports(tmp_path, monkeypatch):
+    """Another folder of sys.path may hold a file of the same name that is never imported."""
+    (tmp_path / "old").mkdir()
+    (tmp_path / "method.py").write_text("import utils\nfrom old import *\n")
+    (tmp_path / "utils.py").write_text("")
+    bad = {"utils.py": b"print 1", "__init__.py": b"", "zero.py": b"\0", "latin.py": b"\xe9 = 1", "secret.py": b""}
+    for name, text in bad.items():
+        (tmp_path / "old" / name).write_bytes(text)
+    monkeypatch.syspath_prepend(tmp_path / "old")
+    read = Path.read_bytes
+    monkeypatch.setattr(Path, "read_bytes", lambda file: read(file if file.name != "secret.py" else tmp_path / "none"))
+    found = source_files.with_imports.__wrapped__(tmp_path / "method.py")
+    assert found == {tmp_path / "method.py", tmp_path / "utils.py", *(tmp_path / "old" / name for name in bad)}
+
+
+@pytest.mark.parametrize("name", ["analysis.figures", "reproduction.register", "tests.helpers.configs"])
+def test_code_that_computes_no_results_does_not_count(name, tmp_path):
+    (tmp_path / "method.py").write_text(f"import {name}\n")
+    assert source_files.with_imports.__wrapped__(tmp_path / "method.py") == {tmp_path / "method.py"}
+
+
+def test_the_standard_library_does_not_count_behind_a_link(tmp_path, monkeypatch):
+    (tmp_path / "python" / "lib-dynload").mkdir(parents=True)
+    (tmp_path / "link").symlink_to(tmp_path / "python")
+    monkeypatch.setattr(sysconfig, "get_paths", lambda: {"stdlib": str(tmp_path / "link")})
+    path = [str(tmp_path / part) for part in ("link", "link/lib-dynload", "python", "python/lib-dynload")]
+    assert source_files._loose_folders.__wrapped__((*path, str(tmp_path))) == [ROOT, tmp_path]

@@ -145,6 +145,10 @@ def test_the_folders_of_plugins_are_known_to_hydra(tmp_path, monkeypatch):
             "experiment=base",
             r"line 2: .*\b1:30 as 90\b",
         ),
+        *(
+            ("algo/dsgd.yaml", f"name: dsgd\neta: {text}\n", "algo=dsgd", f"line 2: .* {text} as {value}[.]")
+            for text, value in (("1:30.5", "90.5"), ("-12:30:45.5", "-45045.5"), ("0:30.", "30.0"), ("1:30.", "90.0"))
+        ),
         ("zeros.yaml", "defaults: [config, _self_]\nsteps: 00100\n", "seed=1", r"line 2: .*\b00100 as 64\b"),
     ],
 )
@@ -155,7 +159,8 @@ def test_rejects_integers_that_yaml_reads_in_another_base(folder, name, text, wo
     with pytest.raises(UserError, match=f"{name}, {number}"):
         prepared([word], Source(folder, main))
     (folder / name).write_text(
-        "# 010\nsteps: 0\nalgo.eta: 0.01\ntext: '007'\nseed: [0, 100]\nid: a-01\nname: 01b\nat: '1:30'\n"
+        "# 010\nsteps: 0\nalgo.eta: 0.01\ntext: '007'\nseed: [0, 100]\nid: a-01\nname: 01b\nat: '1:30.5'\n"
+        "host: 10.0.0.1:30.5\ncount: 0:30\n"
     )
     prepared([word], Source(folder, main))
 
