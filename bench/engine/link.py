@@ -44,6 +44,7 @@ class Link:
         self._paced = False  # whether the other end acknowledges the bytes it has read
         self._unacknowledged = 0  # bytes sent and not yet acknowledged by the other end
         self._read = 0  # bytes read and not yet acknowledged by this end
+        self._marks = self._handled = 0  # marks sent, and the last one that the other end has reached
 
     @classmethod
     def connect(cls, address: str) -> Link:
@@ -86,6 +87,19 @@ class Link:
         """Note that the other end has read ``count`` more bytes."""
         with self._writing:
             self._unacknowledged -= count
+            self._writing.notify_all()
+
+    def confirm(self) -> None:
+        """Wait until the other end has handled all messages so far."""
+        self._marks += 1
+        self.send({"mark": self._marks})
+        with self._writing:
+            self._writing.wait_for(lambda: self._handled == self._marks)
+
+    def handled(self, mark: int) -> None:
+        """Note that the other end has handled all messages before a mark."""
+        with self._writing:
+            self._handled = mark
             self._writing.notify_all()
 
     def receive(self) -> list[Message] | None:
@@ -138,6 +152,11 @@ class Connections:
             except OSError:
                 gone.append((rank, {"gone": True}))
         return gone
+
+    def handled(self, rank: int, mark: int) -> None:
+        """Tell a rank that all messages before its mark are handled."""
+        with suppress(KeyError, OSError):  # the rank is gone, which the next receive reports
+            self._links[rank].send({"handled": mark})
 
     def receive(self, timeout: float) -> list[tuple[int, Message]]:
         """Wait up to ``timeout`` seconds for messages; ``{"gone": True}`` marks the end of a connection."""

@@ -140,6 +140,8 @@ class RankPool:
                     case {"step": int(t)}:
                         step = max(step, t)
                         observer.tick(step)
+                    case {"mark": int(mark)}:
+                        self._links.handled(rank, mark)
                     case {"facts": dict(facts), "r": int(r)}:
                         observer.learn(r, facts)
                     case {"end": {"state": "done" | "nonfinite" as state, "step": int(t)}, "r": int(r)}:

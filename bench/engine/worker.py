@@ -86,6 +86,8 @@ class Inbox:
             self._link.send({"stack": "".join(traceback.format_stack(frame)) if frame else ""})
         elif "read" in message:
             self._link.acknowledged(message["read"])
+        elif "handled" in message:
+            self._link.handled(message["handled"])
         elif "leave" in message:
             self.shutdown.receive(message)
         elif "go" in message:
@@ -113,6 +115,7 @@ class Reporter(Observer):
         self._hosted, self._folders = hosted, [Path(folder) for folder in folders]
         self._locks = [Lock(lock_of(folder.parent)) for folder in self._folders]
         self._runner, self._starts = runner, starts
+        self._confirmed = -1  # the step up to which the runner has recorded all rows
         # a file system of several hosts may show the earlier owner of a lock, or none, for some time
         self._owners = [{None, runner, lock.owner()} for lock in self._locks]
 
@@ -146,6 +149,9 @@ class Reporter(Observer):
             if owner not in self._owners[r]:  # a lease that another process took and released is missing
                 raise errors.Failure(f"{self._folders[r].parent.name} was taken over by another process.")
 
+        if self._first and moment.step != self._confirmed:  # a run resumes only if it has the rows before
+            self._link.confirm()
+            self._confirmed = moment.step
         with errors.store_errors(self._folders[r]):
             checkpoint.write(self._folders[r], moment, self._hosted, must_be_ours, self._starts[r])
 

@@ -126,7 +126,7 @@ class Executor:
 
     def run_group(self, group: Group, pool: Pool, in_process: bool) -> None:
         """Lock the free runs of a group, and compute those that start from the same step together."""
-        mine: dict[int, list[Member]] = {}
+        mine, again = dict[int, list[Member]](), list[Run]()
         try:
             for folder in self.waiting.claim(group, self._failing):
                 with self._failing(folder):
@@ -134,10 +134,11 @@ class Executor:
                         step, rows = resume_point(folder) or (0, [])
                         mine.setdefault(step, []).append((folder, rows))
             for step, members in mine.items():
-                self._run_together(step, members, pool, in_process)
+                again += self._run_together(step, members, pool, in_process)
         finally:
             for folder in group:
                 folder.release()
+        self.waiting.add([[folder] for folder in again])  # after the release: another thread may take them at once
 
     @contextmanager
     def _failing(self, folder: Run) -> Iterator[None]:
@@ -165,11 +166,12 @@ class Executor:
             return False
         return True
 
-    def _run_together(self, step: int, members: list[Member], pool: Pool, in_process: bool) -> None:
+    def _run_together(self, step: int, members: list[Member], pool: Pool, in_process: bool) -> list[Run]:
+        """Compute a group, and return the runs to compute again, each alone."""
         folders = [folder for folder, _ in members]
         observer = Stored(folders, self._display, self.tracker)
         error, details, misfit, unsynced = "", "", False, set[int]()
-        begun: list[Run] = []
+        begun, again = list[Run](), list[Run]()
         how = {"replicas": len(members), "sweep": self._name, "varies": list(self._varies)}
         try:
             for folder, rows in members:
@@ -207,20 +209,18 @@ class Executor:
             elif folder.lock.lost:
                 self.waiting.lose([folder])
             elif len(folders) > 1 and r not in unsynced:
-                folder.release()
-                self.waiting.add([[folder]])  # each alone, to find the run that fails
+                again.append(folder)  # to find the run that fails
             elif misfit:
-                self._display.say(
-                    f"{folder.path.name}: {error} The run resumes from an earlier checkpoint, or starts again."
-                )
+                text = f"{folder.path.name}: {error} The run resumes from an earlier checkpoint, or starts again."
+                self._display.say(text)
                 checkpoint.forget(folder.checkpoints, step)
-                folder.release()
-                self.waiting.add([[folder]])
+                again.append(folder)
             else:
                 with suppress(OSError):  # if the folder is not writable, the table still shows the error
                     folder.fail(error, details)
                     self.tracker.end(folder.path)
                 self._fail(folder, error, folder.summary())
+        return again
 
     def _compute(self, step: int, members: list[Member], observer: Observer, pool: Pool, in_process: bool) -> None:
         """Compute a group on ranks, in a separate process or in this one, but plug-ins and parallel jobs never here."""

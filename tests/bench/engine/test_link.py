@@ -180,3 +180,22 @@ def test_a_stopped_runner_loses_no_message():
                 assert not any("gone" in message for _, message in news)
                 steps += [message["row"]["step"] for _, message in news]
             assert steps == list(range(count))
+
+
+def test_messages_are_confirmed_once_the_other_end_has_handled_them(pair):
+    left, right = pair
+    confirmed = threading.Event()
+
+    def confirm() -> None:
+        left.send({"row": 1})
+        left.confirm()
+        confirmed.set()
+
+    threading.Thread(target=confirm, daemon=True).start()
+    messages = []
+    while len(messages) < 2:
+        messages += right.receive()
+    assert messages == [{"row": 1}, {"mark": 1}]
+    assert not confirmed.wait(0.2)
+    left.handled(1)
+    assert confirmed.wait(5)

@@ -13,10 +13,11 @@ import pandas as pd
 import pytest
 
 from bench.base.preemption import Preempted
-from bench.store.files import read_json
+from bench.store.files import check_rows, read_json
 from bench.store.run_folder import RunFolder
 from bench.sweep.sweep import run_all
 from bench.sweep.workers import Executor
+from bench.training import checkpoint
 from tests.helpers.claims import QUIET
 from tests.helpers.cli import ROOT, typed
 from tests.helpers.configs import config
@@ -70,6 +71,22 @@ def test_a_full_disk_does_not_hide_that_a_sweep_was_interrupted(reason, tmp_path
         with pytest.raises(reason):
             run_all([c], QUIET)
     assert run_all([c], QUIET) == 0
+
+
+@pytest.mark.thorough
+@pytest.mark.timeout(200)
+@pytest.mark.xdist_group("mpi")
+def test_ranks_of_a_stopped_runner_keep_a_checkpoint_to_resume_from(tmp_path):
+    words = ("dataset=digits", "nodes=4", "batch_size=8", "tracker=none", "engine=mpi", "ranks=2")
+    process = started((*words, "steps=100000", "eval_every=50", "checkpoint_every=100"), tmp_path)
+    os.kill(process.pid, signal.SIGSTOP)
+    time.sleep(4)
+    process.kill()
+    process.communicate(timeout=20)
+    assert gone(str(tmp_path))
+    (folder,) = folders(tmp_path)
+    recorded = check_rows(folder / "metrics.jsonl")[0][-1]["step"]
+    assert min(checkpoint.steps(folder / "checkpoint", 4)) <= recorded
 
 
 @pytest.mark.thorough
