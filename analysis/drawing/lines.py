@@ -1,5 +1,6 @@
 """Curves and final values with their spread. Diverged runs and zeros are marked."""
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,8 @@ BAND_FROM = 3
 """The smallest number of seeds for a band; with fewer, each seed is drawn."""
 DRAWN = ["run_id", "seed", "state", "diverging"]
 """The labels that ``curve`` needs. To join all labels to the rows of many runs takes most of the time."""
+DENSE, BINS = 5000, 2000
+"""A line of more points is drawn with the ends and the extremes of this many pieces of it: Matplotlib takes minutes."""
 MARKED = 8
 """Number of markers along a curve."""
 
@@ -56,15 +59,32 @@ def curve(
     if off.any():
         drawn["mean"] = np.nan
     if count >= BAND_FROM and drawn["mean"].notna().any():
-        shown = _without_zeros(drawn, "mean") if positive else drawn
+        few = thinned(drawn, "mean", "low", "high")
+        shown = _without_zeros(few, "mean") if positive else few
         shaded(ax, shown["x"], shown, style)
-        _line(ax, drawn, "x", "mean", style, positive, lw=style.width, markeredgewidth=0)
+        _line(ax, few, "x", "mean", style, positive, lw=style.width, markeredgewidth=0)
     else:
         for _, one in rows[~rows["run_id"].isin(gone["run_id"])].groupby("run_id"):
-            _line(ax, one, x, y, style, positive, lw=0.85 * style.width)
+            _line(ax, thinned(one, y), x, y, style, positive, lw=0.85 * style.width)
     for _, one in gone.groupby("run_id"):
-        _diverged_run(ax, one, x, y, style, bool(off[one.index].any()))
+        _diverged_run(ax, thinned(one, y), x, y, style, bool(off[one.index].any()))
     return drawn.assign(x_axis=x, metric=y)
+
+
+def thinned(rows: pd.DataFrame, *columns: str) -> pd.DataFrame:
+    """Return the rows that are visible in a line: of many, the ends, gaps and extremes of small pieces."""
+    if len(rows) <= DENSE:
+        return rows
+    kept, count = {0, len(rows) - 1}, len(rows)
+    linear, logarithmic = np.linspace(0, count, BINS + 1), np.geomspace(1, count, BINS // 4)  # as the axis may be
+    ends = np.unique(np.append(linear, logarithmic).astype(int))
+    for column in columns:
+        values = rows[column].to_numpy(float)
+        gaps = np.isnan(values)
+        for sign in (1, -1):
+            ranks = np.where(gaps, np.inf, sign * values)
+            kept |= {begin + int(ranks[begin:end].argmin()) for begin, end in pairwise(ends.tolist())}
+    return rows.iloc[sorted(kept)]
 
 
 def _line(ax: Axes, rows: pd.DataFrame, x: str, y: str, style: Style, positive: bool, **look: Any) -> None:

@@ -112,7 +112,11 @@ def _settings(results: Results, request: FigureOptions) -> tuple[list[Setting], 
     settings = sorted(everything, key=lambda item: (-len(item[1]), among.place(item[0])))[:MOST]
     notes += [f"drawn: the {MOST} settings with the most runs, of {len(everything)}"] if len(everything) > MOST else []
     ends, shared = among.side_by_side([key for key, _ in settings], also=("nodes", "steps"))
-    notes += [*shared, *AFTER, *clock_note(results, request.x, pd.concat([runs for _, runs in settings]))]
+    notes += [
+        *shared,
+        *AFTER,
+        *clock_note(results, request.x, pd.concat([runs for _, runs in settings]), request.metrics),
+    ]
     if sum(len(_forms(results, mine)) for _, runs in settings for _, mine in runs.groupby("algo")) > MOST_LINES:
         notes.append("only the published form of the methods is drawn, since all variants would be too many lines")
         settings = [(key, _same_form(results, as_written(results, runs, request)[0])) for key, runs in settings]

@@ -65,7 +65,7 @@ def run_command(config: str, fact: Mapping[str, Any], source: str) -> str:
     try:
         values = yaml.load(config, Loader=LOADER) if _is_plain(config) else None
         return run_py(list(_settings(values)), fact, source) if isinstance(values, dict) else ""
-    except (yaml.YAMLError, ValueError, TypeError):  # such as an invalid date or a too long number
+    except (yaml.YAMLError, ValueError, TypeError, ArithmeticError):  # such as an invalid date or a too large number
         return ""
 
 

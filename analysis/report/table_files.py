@@ -32,11 +32,14 @@ def make_table(recipe: TableMaker, results: Results, request: FigureOptions, out
     except Exception as error:  # a plug-in may raise anything; the other tables are still made
         return f"{recipe.name:15} not made: {trouble(error, recipe.make)}", None
     table = replace(table, notes=[*table.notes, *mixed_note(results, results.runs)])
-    texts = {
-        "md": words.markdown(in_digits(table), table.title or recipe.title),
-        "tex": latex(table, table.title or recipe.title),
-        "csv": words.csv(table.data),
-    }
+    try:
+        texts = {
+            "md": words.markdown(in_digits(table), table.title or recipe.title),
+            "tex": latex(table, table.title or recipe.title),
+            "csv": words.csv(table.data),
+        }
+    except (ValueError, ArithmeticError, MemoryError) as error:  # values that a table cannot show, as in a figure
+        return f"{recipe.name:15} not made: {trouble(error, recipe.make)}", None
     for kind, text in texts.items():
         write_text(out / f"table_{recipe.name}.{kind}", text)
     if "reference" in table.data and request.reference and (why := no_difference(table)):

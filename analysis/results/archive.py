@@ -20,7 +20,7 @@ from bench.base import renamed
 from bench.base.errors import UserError
 from bench.store.files import parsed, sha256
 from bench.store.integrity import FACTS, SUMS, UNREADABLE, read_table, unsealed
-from bench.store.kinds import LONGEST, MANIFEST, NEEDED, RESERVED, SUMMARY, are_labels, is_name, odd, twice
+from bench.store.kinds import LONGEST, MANIFEST, MOST, NEEDED, RESERVED, SUMMARY, are_labels, is_name, odd, twice
 from bench.store.record import FINAL, WITH_GROUP, cut_short
 from bench.store.regular import TABLE, content_of, write_together
 
@@ -161,6 +161,8 @@ def _check(runs: pd.DataFrame, rows: pd.DataFrame) -> None:
     labels = ({name: value} for name in {*runs} - {"fact", "zeta"} for value in _distinct(runs[name]))
     if wrong := next(filter(None, (odd(one, SUMMARY) for one in labels)), None):
         raise ValueError(f"a run {wrong}")
+    if len(runs) and (most := runs.notna().sum(axis=1).max()) > MOST:
+        raise ValueError(f"a run has {most} labels; the limit is {MOST}")
     for old, new in WITH_GROUP.items():
         if {old, new} <= {*runs} - {"fact", "zeta"} and (runs[old].notna() & runs[new].notna()).any():
             raise ValueError(f"a run {twice((old, new))}")

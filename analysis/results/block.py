@@ -65,6 +65,7 @@ class Found(NamedTuple):
     metrics: pa.Table  # the rows of all runs, in order
     unreadable: list[str]
     blocks: list[Block]
+    reasons: dict[str, str]  # why runs clash with others
 
 
 def collect(names: Iterable[str], runs: Iterable[tuple[str | None, Run | None]]) -> list[Block]:
@@ -115,7 +116,7 @@ def put_together(blocks: Sequence[Block], names: Sequence[str]) -> Found:
     if lengths.sum():
         in_turn = dict.fromkeys(place[name] for name in good)  # columns in the order of their first run
         columns = dict.fromkeys(column for part in in_turn for column in used[part].metrics.column_names)
-        metrics = pa.concat_tables([block.metrics for block in used], promote_options="permissive")
+        metrics = _merged([block.metrics for block in used])
         metrics = _rows_of(metrics, firsts, lengths).select(list(columns))
     return Found(
         labels=[entry.labels for entry in entries],
@@ -124,7 +125,19 @@ def put_together(blocks: Sequence[Block], names: Sequence[str]) -> Found:
         metrics=metrics,
         unreadable=[name for name in names if name not in place],
         blocks=list(used),
+        reasons=bad,
     )
+
+
+def _merged(tables: Sequence[pa.Table]) -> pa.Table:
+    """Return the rows of all tables. A column that is real in one of them becomes real in all of them."""
+    try:
+        return pa.concat_tables(tables, promote_options="permissive")
+    except pa.ArrowInvalid:  # Arrow does not round integers over 2⁵³
+        real = {field.name: field.type for table in tables for field in table.schema if field.type == pa.float64()}
+        schemas = [[(field.name, real.get(field.name, field.type)) for field in table.schema] for table in tables]
+        cast = [table.cast(pa.schema(schema), safe=False) for table, schema in zip(tables, schemas, strict=True)]
+        return pa.concat_tables(cast, promote_options="permissive")
 
 
 def _rows_of(metrics: pa.Table, firsts: np.ndarray, lengths: np.ndarray) -> pa.Table:
@@ -229,4 +242,5 @@ def _same(values: Sequence[Any]) -> bool:
 def _numbers(column: pa.ChunkedArray) -> np.ndarray:
     """Return integers if none is missing, else floats."""
     whole = column.type == pa.int64() and not column.null_count
-    return column.to_numpy().astype(TYPES[0]) if whole else column.cast(pa.float64()).to_numpy().astype(TYPES[1])
+    column = column if whole else column.cast(pa.float64(), safe=False)
+    return column.to_numpy().astype(TYPES[0 if whole else 1])

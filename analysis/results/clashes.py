@@ -8,8 +8,8 @@ from bench.store.kinds import RESERVED
 from bench.store.record import COLUMNS
 
 
-def clashing(groups: Iterable[tuple[Collection[str], Mapping[str, Collection[str]]]]) -> set[str]:
-    """Return the runs that cannot be put together with the others; they may come from a stranger.
+def clashing(groups: Iterable[tuple[Collection[str], Mapping[str, Collection[str]]]]) -> dict[str, str]:
+    """Return the runs that cannot be put together with the others, with the reasons; they may come from a stranger.
 
     These are runs with a metric of a reserved name and, for a name that is a label of some runs and a metric of others,
     the fewer ones; if they are equally many, those with the metric.
@@ -17,11 +17,11 @@ def clashing(groups: Iterable[tuple[Collection[str], Mapping[str, Collection[str
     Args:
         groups: The names of the metrics of some runs, and the labels of each of these runs by its name.
     """
-    out, measured = set[str](), dict[str, list[str]]()
+    out, measured = dict[str, str](), dict[str, list[str]]()
     groups = list(groups)
     for columns, runs in groups:
-        if not RESERVED.isdisjoint(columns):
-            out.update(runs)
+        if reserved := next((name for name in columns if name in RESERVED), None):
+            out |= dict.fromkeys(runs, f"its metric '{reserved}' has the name of a label")
             continue
         for name in {*columns} - {*COLUMNS}:
             measured.setdefault(name, []).extend(runs)
@@ -32,5 +32,8 @@ def clashing(groups: Iterable[tuple[Collection[str], Mapping[str, Collection[str
                 if name in measured:
                     labeled.setdefault(name, []).append(run)
     for name, some in labeled.items():
-        out.update(some if len(some) < len(measured[name]) else measured[name])
+        if len(some) < len(measured[name]):
+            out |= dict.fromkeys(some, f"its label '{name}' is a metric of other runs")
+        else:
+            out |= dict.fromkeys(measured[name], f"its metric '{name}' is a label of other runs")
     return out

@@ -74,4 +74,5 @@ def load_folder(results: Path, runs: Sequence[str] | None = None) -> Results:
         manifest = read_file(results / "runs" / name, "manifest.json")
         parts = {key: part for key, part in manifest.items() if isinstance(part, dict | list)}
         facts[name] = {**manifest, **{key: seen.setdefault(repr(part), part) for key, part in parts.items()}}
-    return Results(pd.DataFrame(found.labels), rows, facts, found.unreadable, str(results), folder=results / "runs")
+    labels, reasons = pd.DataFrame(found.labels), found.reasons
+    return Results(labels, rows, facts, found.unreadable, str(results), folder=results / "runs", reasons=reasons)

@@ -80,7 +80,7 @@ def load_wandb(target: str) -> Results:
         columns[row["run_id"]] |= row.keys() - {"run_id"}
     if bad := clashing((columns[one["run_id"]], {one["run_id"]: one}) for one in labels):
         labels, rows = ([one for one in some if one["run_id"] not in bad] for some in (labels, rows))
-        reasons |= dict.fromkeys(sorted(bad), "a metric has the name of a label")
+        reasons |= dict(sorted(bad.items()))
     if not labels:
         some = next((f" that can be read: {name}: {reason}" for name, reason in reasons.items()), "")
         raise NoData(f"the W&B project {target} has no run of this suite{some}")

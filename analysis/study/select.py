@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -181,12 +181,14 @@ def counted(finals: pd.DataFrame, column: str) -> tuple[pd.DataFrame, list[str]]
     return finals[known], [f"{(~known).sum()} runs are not drawn, since they lack the column {column}"]
 
 
+MEASURED = {"wall_s", "comm_s", "eval_s", "compute_s"}
+"""Columns with measured seconds."""
 NO_NETWORK = "it needs a network, such as --network cities8"
 
 
-def clock_note(results: Results, column: str | None, runs: pd.DataFrame) -> list[str]:
-    """Return a note if the cost is in seconds: how those on a network are computed, or why measured ones differ."""
-    if column == "wall_s":
+def clock_note(results: Results, column: str | None, runs: pd.DataFrame, metrics: Collection[str] = ()) -> list[str]:
+    """Return a note if the cost or a metric is in seconds: how they are computed, or why they are not comparable."""
+    if MEASURED & {column, *metrics}:
         return _different_machines(results, runs)
     if column != NETWORK_S:
         return []

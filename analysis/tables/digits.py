@@ -77,11 +77,16 @@ def rounded(found: Interval, more: int = 0) -> tuple[str, str, int]:
     value, half = found.value, found.high - found.value
     size = max(abs(value), half) if np.isfinite(half) else abs(value)
     power = 0 if size == 0 or PLAIN[0] <= size < PLAIN[1] else int(np.floor(np.log10(size)))
-    parts = _digits(value / 10.0**power, half / 10.0**power, more)
+    parts = _digits(_over(value, power), _over(half, power), more)
     if power and max(abs(float(part)) for part in parts if part) >= 10:  # 9.96 has become 10
         power += 1
-        parts = _digits(value / 10.0**power, half / 10.0**power, more)
+        parts = _digits(_over(value, power), _over(half, power), more)
     return *parts, power
+
+
+def _over(value: float, power: int) -> float:
+    """Return the value without a power of ten, which may be too small for a number of its own."""
+    return value / 10.0**power if power > -300 else value * 1e300 / 10.0 ** (power + 300)
 
 
 def _digits(value: float, half: float, more: int) -> tuple[str, str]:
@@ -89,7 +94,7 @@ def _digits(value: float, half: float, more: int) -> tuple[str, str]:
         text = f"{value:.{4 + more}g}"
         return f"{value:.0f}" if "e" in text else text, ""  # 96000 is below the limit for powers of ten
     first = int(np.floor(np.log10(half)))
-    places = max(0, -first + (half / 10.0**first < 1.95) + more)
+    places = max(0, -first + (_over(half, first) < 1.95) + more)
     return f"{value:.{places}f}", f"{half:.{places}f}"
 
 

@@ -10,7 +10,7 @@ from analysis.results.results import Results
 from analysis.results.wording import listed, many
 from analysis.study.figure_options import FigureOptions
 from analysis.study.reported import chosen_of, reported_all
-from analysis.study.select import as_written, problems, reference
+from analysis.study.select import as_written, clock_note, problems, reference
 from analysis.study.settings import in_order
 from analysis.study.statistics import FEWEST, HELD_OUT, RULE, Interval, Reported, paired
 from analysis.study.tuning import Chosen, gone_in_words, judged_by, score_in_words, setting_of, tuned_over, was_chosen
@@ -72,6 +72,7 @@ def make(results: Results, request: FigureOptions) -> Table:
     notes = [RULE.format(what=what, score=" or ".join(dict.fromkeys(by))), HELD_OUT] if tried else []
     notes += [NOTE.format(what=compared), *dict.fromkeys(note for *_, some in written for note in some), *marks]
     notes += [UNEQUAL] if unequal else []
+    notes += clock_note(results, None, results.finals, [*request.metrics, *request.columns])
     present = methods(results.finals["algo"].unique(), results)
     waits = [name for algo, name in present.items() if is_asynchronous(algo, results)]
     notes += [STEPS.format(methods=listed(waits))] if waits else []

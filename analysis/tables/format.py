@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -199,7 +200,12 @@ def in_markdown(text: str) -> str:
 
 def csv(data: pd.DataFrame) -> str:
     """Return a table as CSV, in which a spreadsheet finds no formulas."""
-    plain = data.rename(columns=_no_formula)
+    names = list[Any]()
+    for name in map(_no_formula, data):
+        while name in names:  # two names that are escaped to the same text
+            name = f"'{name}"
+        names.append(name)
+    plain = data.set_axis(names, axis=1)
     texts = [name for name in plain if plain[name].dtype.kind == "O"]
     plain = with_columns(plain, {name: plain[name].map(_no_formula) for name in texts})
     return plain.to_csv(index=False, lineterminator="\n", float_format="%.10g")
@@ -211,8 +217,11 @@ FORMULA = re.compile(r"(^|[;\t\n\r])(?=[\s\"]*[=+\-@＝＋－＠]|^[\t\r\n])")
 
 def _no_formula(cell: Any) -> Any:
     """Put an apostrophe before formulas, so that a spreadsheet reads them as text."""
-    if not isinstance(cell, str):
-        return cell
+    return _text(cell) if isinstance(cell, str) else cell
+
+
+@lru_cache(10_000)  # labels are the same in many rows
+def _text(cell: str) -> str:
     try:
         float(cell)
     except ValueError:

@@ -16,6 +16,8 @@ LARGEST = 2**63
 """Integers must be smaller, since tables store them in 64 bits."""
 LONGEST = 4096
 """Maximal characters of a text, or of a list as JSON. Figures take seconds for longer ones."""
+MOST = 1000
+"""Maximal labels of a run. Tables have a column for each label."""
 LONGEST_NAME = 255
 """Maximal characters of a run's name, which is the name of a folder."""
 Kind = tuple[frozenset[type], Callable[[Any], bool]]
@@ -86,6 +88,8 @@ def fits(value: Any, kind: Kind) -> bool:
 def odd(value: Mapping[str, Any], kinds: Mapping[Any, Kind]) -> str | None:
     """Describe the first value of a wrong kind, if any. ``...`` is the kind of all other names; without it, any is."""
     rest = kinds.get(..., TEXT)
+    if rest is LABEL and len(value) > MOST:
+        return f"has {len(value)} labels; the limit is {MOST}"
     for name, part in value.items() if ... in kinds else [(name, value[name]) for name in kinds if name in value]:
         types, good = kinds.get(name, rest)
         if len(name) > LONGEST:
@@ -159,8 +163,10 @@ def twice(names: Collection[str]) -> str | None:
 
 def are_labels(columns: Mapping[str, Sequence[Any]]) -> bool:
     """Whether these columns are valid labels of many runs."""
-    return set(NEEDED) <= columns.keys() and all(
-        len(name) <= LONGEST and _fit(values, SUMMARY.get(name, LABEL)) for name, values in columns.items()
+    return (
+        set(NEEDED) <= columns.keys()
+        and len(columns) <= MOST
+        and all(len(name) <= LONGEST and _fit(values, SUMMARY.get(name, LABEL)) for name, values in columns.items())
     )
 
 

@@ -5,6 +5,7 @@ import pytest
 from analysis.figures import drawings
 from analysis.results.archive import read_archive, write_archive
 from analysis.study.figure_options import FigureOptions
+from analysis.tables import table_makers
 from tests.helpers.invented import made
 
 HERE = {"name": "one", "cores": 2, "machine": "x86_64"}
@@ -42,3 +43,10 @@ def test_a_note_says_so(name, host, group, said, stored, tmp_path):
         found = read_archive(tmp_path)
     picture = drawings()[name].draw(found, FigureOptions(x="wall_s", cost="wall_s"))
     assert any("seconds are not comparable" in note for note in picture.notes) == said
+
+
+@pytest.mark.parametrize(("host", "said"), [("one", False), ("two", True)])
+def test_a_note_says_so_if_they_are_a_metric(host, said):
+    found, request = runs(host, 3), FigureOptions(metrics=("wall_s", "test_loss"))
+    notes = drawings()["compare"].draw(found, request).notes, table_makers()["final"].make(found, request).notes
+    assert [any("seconds are not comparable" in note for note in some) for some in notes] == [said] * 2
