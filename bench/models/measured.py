@@ -10,6 +10,8 @@ from torch import Tensor, nn
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
+from bench.models.trainable import called, other_names
+
 
 class Alive(TorchDispatchMode):
     """Count the bytes of live tensors that are created inside the context; ``peak`` is the maximum."""
@@ -51,7 +53,7 @@ def floats_per_sample(module: nn.Module, one: Tensor) -> int:
 def _peak(module: nn.Module, x: Tensor) -> int:
     params = {name: p.detach().clone().requires_grad_() for name, p in module.named_parameters()}
     with torch.enable_grad(), Alive() as alive:
-        out = torch.func.functional_call(module, params, (x,))
+        out = called(module, params, other_names(module), x)
         torch.autograd.grad(out.sum(), list(params.values()), allow_unused=True)
     size = next(iter(params.values())).element_size()
     return alive.peak // size

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import torch
 from torch import Tensor, nn
-from torch.func import functional_call, vmap
+from torch.func import vmap
 from torch.nn.modules.dropout import _DropoutNd
 
 from bench.base.errors import UserError
@@ -22,7 +22,7 @@ from bench.base.registry import models
 from bench.models.measured import floats_per_sample
 from bench.models.model import Model, Pullback, model
 from bench.models.target import arguments, files_of, found
-from bench.models.trainable import refuse_unregistered, without_gradient
+from bench.models.trainable import called, other_names, refuse_unregistered, without_gradient
 
 
 class Wrapped(Model):
@@ -42,15 +42,14 @@ class Wrapped(Model):
         if not self.layout.size:
             raise UserError(f"{name} has no trainable parameters.")
         made.requires_grad_(False).eval()
-        self.batched = True
+        self.batched, self._tied = True, other_names(made)
         self._fixed: dict[tuple[torch.dtype, torch.device], dict[str, Tensor]] = {}
 
     def forward(self, p: Mapping[str, Tensor], x: Tensor) -> Tensor:
         fixed = self._constants(next(iter(p.values())))
 
         def one(params: dict[str, Tensor], batch: Tensor) -> Tensor:
-            out: Tensor = functional_call(self.module, {**fixed, **params}, (batch,))
-            return out
+            return called(self.module, {**fixed, **params}, self._tied, batch)
 
         if not self.batched:
             with torch.backends.cudnn.flags(enabled=False):  # the LSTM of cuDNN has no gradient in evaluation mode

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
+from itertools import chain
 
 import torch
 from torch import Tensor, nn
@@ -45,9 +46,33 @@ def without_gradient(module: nn.Module, names: Iterable[str], x: Tensor) -> list
     every = dict(module.named_parameters())
     with torch.inference_mode(False), torch.enable_grad():
         params = {name: every[name].detach().clone().requires_grad_() for name in names}
-        out = functional_call(module, params, (x.clone(),))
+        out = called(module, params, other_names(module), x.clone())
         parts = torch.autograd.grad(out.sum(), list(params.values()), allow_unused=True)
     return [name for name, part in zip(params, parts, strict=True) if part is None]
+
+
+def other_names(module: nn.Module) -> dict[str, str]:
+    """Return the names that tensors have in further submodules, each with the name in ``named_parameters()``."""
+    first: dict[int, str] = {}
+    out = {}
+    for path, part in module.named_modules():  # each submodule once, also if it has two names
+        for key, tensor in chain(part._parameters.items(), part._buffers.items()):
+            if tensor is None:
+                continue
+            name = f"{path}.{key}" if path else key
+            if first.setdefault(id(tensor), name) != name:
+                out[name] = first[id(tensor)]
+    return out
+
+
+def called(module: nn.Module, tensors: Mapping[str, Tensor], tied: Mapping[str, str], x: Tensor) -> Tensor:
+    """Return the outputs with these parameters and buffers; ``tied`` are their ``other_names``.
+
+    With ties of its own, ``functional_call`` leaves the tensors in submodules that have two names.
+    """
+    every = {**tensors, **{name: tensors[first] for name, first in tied.items() if first in tensors}}
+    out: Tensor = functional_call(module, every, (x,), tie_weights=False)
+    return out
 
 
 def _leaves(out: object) -> list[Tensor]:

@@ -197,3 +197,18 @@ def nothing() -> nn.Module:
 
 
 a_number = 3
+
+
+class Twice(nn.Module):
+    """Layers with two names, and one whose weight is that of another."""
+
+    def __init__(self, inputs: tuple[int, ...], classes: int) -> None:
+        super().__init__()
+        self.first, self.second = nn.Linear(64, 64), nn.Linear(64, 64)
+        self.last = nn.Linear(64, classes)
+        self.second.weight = self.first.weight
+        self.net = nn.Sequential(nn.Flatten(), self.first, nn.Tanh(), self.second, nn.Tanh(), self.last)
+
+    def forward(self, x: Tensor) -> Tensor:
+        out: Tensor = self.net(x)
+        return out

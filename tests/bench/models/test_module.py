@@ -140,6 +140,25 @@ def test_node_by_node_and_batched_are_the_same_numbers():
     assert net.batched
 
 
+def test_submodules_and_weights_may_have_two_names():
+    net = Wrapped("net", lambda: nets.Twice((8, 8), 10))
+    before = {name: value.clone() for name, value in net.module.double().named_parameters()}
+    inputs = torch.randn(2, 3, 8, 8, dtype=torch.float64)
+    net.refuse(inputs[0])
+    points = torch.as_tensor(np.stack([net.initial(np.random.default_rng(seed)) for seed in (0, 1)]))
+    outputs, pull = net.linearize(points, inputs)
+    found = pull(torch.ones_like(outputs))
+    for node, point in enumerate(points):
+        plain = nets.Twice((8, 8), 10).double()
+        torch.nn.utils.vector_to_parameters(point, plain.parameters())
+        expected = plain(inputs[node])
+        expected.sum().backward()
+        assert torch.allclose(outputs[node], expected, rtol=1e-12)
+        assert torch.allclose(found[node], torch.cat([p.grad.flatten() for p in plain.parameters()]), rtol=1e-12)
+    assert net.batched
+    assert all(torch.equal(value, before[name]) for name, value in net.module.named_parameters())
+
+
 def test_notes_report_disabled_dropout():
     def said(make: Callable[[], torch.nn.Module]) -> str:
         net = Wrapped("net", make)
