@@ -18,6 +18,7 @@ def blocks_of(experiment: Any, name: str = "The experiment") -> list[dict[str, A
     """Return the blocks of an experiment, each with the settings common to all, at the top level or under ``common``.
 
     In the size ``quick``, the values under ``quick``, of the experiment or of a block, replace those of the block.
+    Those of the experiment that are no option of a group, such as steps, apply to all blocks.
     """
     experiment = _with_present_names(experiment, name)
     parts = experiment if isinstance(experiment, dict) else {}
@@ -56,8 +57,9 @@ def blocks_of(experiment: Any, name: str = "The experiment") -> list[dict[str, A
     for own in whole:
         fewer = own.pop("quick", None) or {}
         _check_quick(fewer, [own], name)
-        smaller = {**quick, **fewer}
-        out.append({key: smaller.get(key, value) if size == "quick" else value for key, value in own.items()})
+        if size == "quick":  # blocks of other methods or datasets lack some options, which have a dot
+            own |= {key: value for key, value in quick.items() if key in own or "." not in key} | fewer
+        out.append(own)
         if empty := [key for key, value in out[-1].items() if value == []]:
             raise UserError(f"{name} has an empty list for '{empty[0]}'.")
     return out

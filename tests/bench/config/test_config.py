@@ -143,6 +143,12 @@ def test_quick_of_all_blocks_and_of_one_are_merged():
     ]
 
 
+def test_quick_settings_apply_to_all_blocks_and_quick_options_where_they_occur():
+    blocks = [{"algo": "dsgd", "steps": 30}, {"algo": "dsgt"}, {"algo": "dsgt", "algo.eta": 1}]
+    found = blocks_of({"size": "quick", "blocks": blocks, "quick": {"steps": 5, "algo.eta": 2}})
+    assert [(block["steps"], block.get("algo.eta")) for block in found] == [(5, None), (5, None), (5, 2)]
+
+
 @pytest.mark.parametrize("quick", [{}, None, {"quick": {"steps": 3}}])
 def test_a_quick_size_that_replaces_nothing_is_an_error(quick):
     with pytest.raises(UserError, match="quick"):
