@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from functools import lru_cache
 from typing import Any
@@ -16,6 +16,8 @@ BLOCK = 1024
 """Steps whose random compute times are drawn together. It is part of the random key."""
 NANO = 1e9
 """Nanoseconds per second."""
+MANY = 1000
+"""Nodes above which few blocks are kept: a block of 10,000 nodes has 82 MB."""
 
 
 @dataclass(frozen=True)
@@ -93,6 +95,12 @@ class Compute:
             extra += self.exponential_s * NANO * _standard("exponential", seed, nodes, first, count)
         return factors, extra
 
+    def draws_by_block(self, seed: int, nodes: int, first: int, count: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Yield the same draws block by block: those of all steps may not fit in memory."""
+        end = first + count
+        for begin in (first, *range(first - first % BLOCK + BLOCK, end, BLOCK)):
+            yield self.draws(seed, nodes, begin, min(end, begin - begin % BLOCK + BLOCK) - begin)
+
 
 def _standard(law: str, seed: int, nodes: int, first: int, count: int) -> np.ndarray:
     """Return standard draws for so many steps, (count, n)."""
@@ -101,11 +109,17 @@ def _standard(law: str, seed: int, nodes: int, first: int, count: int) -> np.nda
     return np.concatenate([_block(law, seed, nodes, each) for each in blocks])[begin : begin + count]
 
 
-@lru_cache(maxsize=32)
 def _block(law: str, seed: int, nodes: int, block: int) -> np.ndarray:
     """Return standard draws for the steps of a block, (BLOCK, n)."""
+    return (_block_of_many if nodes > MANY else _block_of_few)(law, seed, nodes, block)
+
+
+def _drawn(law: str, seed: int, nodes: int, block: int) -> np.ndarray:
     draws = (generator(seed, node, f"clock {law}", block) for node in range(nodes))
     return np.stack([getattr(each, f"standard_{law}")(BLOCK) for each in draws], axis=1)
+
+
+_block_of_few, _block_of_many = lru_cache(maxsize=32)(_drawn), lru_cache(maxsize=4)(_drawn)
 
 
 OPTIONS = {

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Hashable, Iterator
+from itertools import repeat
 from typing import NamedTuple
 
 import numpy as np
@@ -83,7 +84,7 @@ def node_times(costs: RunCosts, network: Network, gradient_s: float | None = Non
             if seen is not None and (repeats := seen.repeats(now, r, k, steps)):
                 now, r, k, seen = now + repeats.time, r + repeats.steps * (made // steps), k + repeats.steps, None
                 continue
-            now = now + times[k]
+            now = now + next(times)
             for place in range((k + 1) * made // steps - k * made // steps):
                 now = rounds.after(now, r, first + k, sizes[place % len(sizes)])
                 r += 1
@@ -108,13 +109,14 @@ def _sizes(bits: float, rounds: int, shares: tuple[float, ...]) -> list[float]:
 
 def _compute_times(
     compute: Compute, base: np.ndarray, seed: int, first: int, steps: int, gradients: float
-) -> np.ndarray:
-    """Return the compute times of so many steps, int64 (steps, n), in which a node evaluates so many gradients."""
-    nodes, each = len(base), gradients / steps
+) -> Iterator[np.ndarray]:
+    """Yield the compute times of each of so many steps, int64 (n,), in which a node evaluates so many gradients."""
+    each = gradients / steps
     if not compute.random:
-        return np.broadcast_to(np.rint(each * (base + compute.other_s * NANO)).astype(np.int64), (steps, nodes))
-    factors, extra = compute.draws(seed, nodes, first + 1, steps)
-    return np.rint(each * (base * factors + extra)).astype(np.int64)
+        yield from repeat(np.rint(each * (base + compute.other_s * NANO)).astype(np.int64), steps)
+        return
+    for factors, extra in compute.draws_by_block(seed, len(base), first + 1, steps):
+        yield from np.rint(each * (base * factors + extra)).astype(np.int64)
 
 
 class Repeats(NamedTuple):

@@ -165,8 +165,8 @@ def read_table(content: bytes, texts: bool = False) -> Any:
 
     # pq.read_table looks for a dataset of several files and is four times slower
     with pq.ParquetFile(pa.BufferReader(content), page_checksum_verification=True) as file:
-        if not 0 <= (size := file.metadata).num_rows * size.num_columns <= VALUES:
-            raise ValueError(f"{size.num_rows} rows of {size.num_columns} numbers are more than {VALUES} values")
+        if (size := _values(file.metadata)) > VALUES:
+            raise ValueError(f"{size} values are more than {VALUES}")
         if not texts and not all(map(_is_number, file.schema_arrow.types)):
             raise ValueError("a column is not made of numbers")
         # tables are small, and threads would be slower
@@ -200,6 +200,15 @@ def _batches(file: Any) -> Iterator[Any]:
         if size > TABLE:
             raise ValueError(f"its texts take more than {TABLE / 1e9:.3g} GB")
         yield batch
+
+
+def _values(size: Any) -> int:
+    """Return the number of values of a file by its row groups, which Arrow reads; the count of rows may be forged."""
+    groups = [size.row_group(number) for number in range(size.num_row_groups)]
+    counts = [group.column(number).num_values for group in groups for number in range(group.num_columns)]
+    if min(counts, default=0) < 0 or size.num_rows < 0:
+        raise ValueError("it has a negative number of values")
+    return max(sum(counts), size.num_rows * size.num_columns)
 
 
 def _is_number(kind: Any) -> bool:

@@ -27,6 +27,8 @@ DEAD_S = 60.0
 """Seconds without a beat after which the holder counts as dead."""
 SIZE = 512
 """Size of a lease in bytes."""
+MOST_DEAD = 3
+"""Processes that may die one after the other while they take over a lease; a forged chain or cycle may be endless."""
 _seen: dict[Path, tuple[Any, float]] = {}
 """For leases of other processes: the latest beat, and when it was first seen."""
 _held: weakref.WeakSet[Lease] = weakref.WeakSet()
@@ -43,10 +45,10 @@ class Lease:
         self._since, self._gone = time.time(), False
 
     @classmethod
-    def take(cls, path: Path) -> Lease | None:
-        """Take the lease; None if another process holds it and may be alive."""
+    def take(cls, path: Path, depth: int = 0) -> Lease | None:
+        """Take the lease; None if another process holds it and may be alive. A permission has a ``depth`` above 0."""
         lease = cls(path)
-        if not create(path, lease._content()) and (cls.fresh(path) or not lease._inherits()):
+        if not create(path, lease._content()) and (cls.fresh(path) or not lease._inherits(depth)):
             return None
         _seen.pop(path, None)
         with _beating:
@@ -69,19 +71,24 @@ class Lease:
             return True
         return time.monotonic() - since < DEAD_S
 
-    def _inherits(self) -> bool:
+    def _inherits(self, depth: int) -> bool:
         """Take over the lease of a dead process, one process at a time and only if the lease is unchanged.
 
-        The permission to do so is a lease itself, so that another process can continue if its holder dies.
+        The permission to do so is a lease itself, so that another process can continue if its holder dies. If
+        permissions form a forged chain, the last one that is followed is deleted, and the next attempt creates it.
         """
         dead, _ = _seen.get(self._path, (None, 0.0))
         if dead is None:  # released in the meantime
             return False
-        permission = Lease.take(self._path.with_name(f".{dead[0] or self._path.name}"))
+        if depth == MOST_DEAD:
+            if _beat_at(self._path) == dead:
+                self._path.unlink(missing_ok=True)
+            return False
+        permission = Lease.take(self._path.with_name(f".{dead[0] or self._path.name}"), depth + 1)
         if permission is None:
             return False
         try:
-            if _beat_at(self._path) != dead:
+            if _beat_at(self._path) != dead or permission.lost:
                 return False
             write_bytes(
                 self._path, self._content()

@@ -36,6 +36,8 @@ STYLES = {"done": "green", "diverging": "yellow", "nonfinite": "yellow", "failed
 STYLES |= {"missing": "dim", "running": "cyan"}
 TAIL, LOG = 4, 1 << 20
 """Lines of a log that are shown, and bytes at its end that are read."""
+LONG_ERROR, SEARCHED = 4096, 100
+"""Characters of an error that are shown, and lines at the end of a log that are compared with it."""
 
 
 def show_table(console: Console, summaries: Sequence[Mapping[str, Any]]) -> None:
@@ -132,11 +134,11 @@ def show_mixed(console: Console, runs: Iterable[tuple[str, Path]]) -> None:
 def show_failures(console: Console, failures: Sequence[tuple[Path, str]]) -> None:
     """Print the error of each failed run, the end of its log unless that repeats the error, and the log's path."""
     for path, error in failures:
-        log = path / "log.txt"
+        log, error = path / "log.txt", error if len(error) <= LONG_ERROR else f"{error[:LONG_ERROR]} …"
         lines = [f"{path.name} failed: {error}"]
         try:
             written = end_of(log, LOG).rstrip().splitlines()
-            errors = [line.partition("errors.UserError: ")[2] for line in written]
+            errors = [line.partition("errors.UserError: ")[2] for line in written[-SEARCHED:]]
             if not any(words and words in error for words in errors):
                 lines += [f"    {shortened(line)}" for line in written[-TAIL:]]
             lines.append(f"  see {log}")

@@ -165,8 +165,11 @@ def arrays(path: Path) -> dict[str, np.ndarray] | None:
         return None
     try:
         with zipfile.ZipFile(io.BytesIO(body)) as file:
-            if any(part.compress_type != zipfile.ZIP_STORED for part in file.infolist()):
+            parts = file.infolist()
+            if any(part.compress_type != zipfile.ZIP_STORED for part in parts):
                 return None  # hearsay never compresses: a forged file may grow without bound
+            if sum(part.file_size for part in parts) > len(body):
+                return None  # the arrays of a forged file may overlap
         with np.load(io.BytesIO(body), allow_pickle=False) as file:
             found = {name: file[name] for name in file.files}
         if any(array.dtype.kind not in "biuf" for array in found.values()):

@@ -2,6 +2,7 @@
 
 import io
 import re
+import time
 
 import numpy as np
 import pytest
@@ -110,3 +111,13 @@ def test_a_user_error_is_shown_without_traceback(tmp_path):
         assert error in out.getvalue()
         assert ("line 7, in run" in out.getvalue()) == kept
         assert f"{tmp_path}/log.txt" in out.getvalue()
+
+
+def test_a_long_error_and_log_of_a_stranger_are_shown_at_once(tmp_path):
+    (tmp_path / "log.txt").write_text("\n".join(f"errors.UserError: aaaaaaaaab{i}" for i in range(10_000)))
+    out = io.StringIO()
+    began = time.process_time()
+    show_failures(Console(file=out, width=200), [(tmp_path, "a" * 10**6)])
+    assert time.process_time() - began < 1
+    assert len(out.getvalue()) < 10**4
+    assert "aaab9999" in out.getvalue()

@@ -1,0 +1,45 @@
+"""Files that a stranger made, and that are small but expand to more than fits in memory."""
+
+import io
+import zipfile
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from bench.store import integrity
+from bench.training import checkpoint
+from tests.faults.harm_store import unfinished
+
+
+def test_counts_the_numbers_of_a_table_and_not_its_rows(monkeypatch):
+    """The footer of a forged table can have fewer rows than its row groups."""
+    table, sink = pa.table({"step": np.arange(1000), "test_loss": np.zeros(1000)}), io.BytesIO()
+    pq.write_table(table, sink, row_group_size=500, store_schema=False)
+    content, rows = sink.getvalue(), b"\x16\xd0\x0f"  # Thrift: field 3, i64, 1000
+    assert content.count(rows) == 1
+    forged = content.replace(rows, b"\x16\x84\x00")  # 2, in as many bytes
+    assert pq.read_metadata(io.BytesIO(forged)).num_rows == 2
+    monkeypatch.setattr(integrity, "VALUES", 2000)
+    assert integrity.read_table(content).num_rows == 1000
+    monkeypatch.setattr(integrity, "VALUES", 1999)
+    for one in (forged, content):
+        with pytest.raises(ValueError, match="2000"):
+            integrity.read_table(one)
+
+
+def test_a_checkpoint_whose_arrays_overlap_is_damaged(tmp_path):
+    """All entries of its directory are the same bytes, so that a small file has many large arrays."""
+    run = unfinished(tmp_path)
+    path, sink = run.checkpoints / "30.0-5.npz", io.BytesIO()
+    with zipfile.ZipFile(sink, "w") as file:
+        for name, array in {**(checkpoint.arrays(path) or {}), "large": np.zeros((6, 1000))}.items():
+            with file.open(f"{name}.npy", "w") as part:
+                np.save(part, array)
+        file.filelist += [file.getinfo("large.npy")] * 9
+        file._didModify = True
+    body = sink.getvalue()
+    path.write_bytes(body + checkpoint._seal(checkpoint._names(path), body))
+    assert checkpoint.arrays(path) is None
+    assert path.name in checkpoint.damage(run.checkpoints)
