@@ -118,6 +118,7 @@ HOMES = [home / "experiment" for home in (CONF, *plugin_folders())]
 EXPERIMENTS = [file.relative_to(home) for home in HOMES for file in home.rglob("*.yaml")]
 
 
+@pytest.mark.timeout(300)  # a minute on an idle core
 @pytest.mark.parametrize("names", [["paper/speedup"], pytest.param(None, marks=pytest.mark.thorough)])
 @pytest.mark.usefixtures("hydra_here")
 def test_every_experiment_composes(names):
