@@ -1,9 +1,9 @@
-"""Make the board from stored runs: targets, gate, choose, finalists, score or page.
+"""Make the board from stored runs: targets, gate, choose, score or page.
 
 targets freezes the losses to reach, gate says whether the graph is felt, choose
-writes the chosen settings, finalists the entrants of the last workload, score
-the tables of the report seeds in the folder results of the version, page one
-HTML file. The quick size keeps its files in the results folder.
+writes the chosen settings, score the tables of the report seeds in the folder
+results of the version, page one HTML file. The quick size keeps its files in the
+results folder.
 
 Examples:
   python analysis/make_board.py targets --results results
@@ -33,7 +33,7 @@ from bench.base.submissions import ARCHIVE
 from bench.store.files import write_text
 from bench.terminal.command import say
 
-PARTS = ("targets", "gate", "choose", "finalists", "score", "page")
+PARTS = ("targets", "gate", "choose", "score", "page")
 
 
 def usual_results(board: Path, size: str) -> str:

@@ -6,20 +6,21 @@
 #   DONE="part1 part2" board/on_one_gpu.sh 540 part3 tune:T1 hidden
 #
 # It starts no further run after SECONDS. The archive has the runs that are done by then. DONE are archives whose runs are
-# skipped. Further variables: PROCESSES (3), DEVICE (cuda), RESULTS (results), CHOSEN (chosen.csv), BOARD (board/v1).
+# skipped. Further variables: PROCESSES (8), DEVICE (cuda), RESULTS (results), CHOSEN (chosen.csv), BOARD (board/v1).
 # A GPU with CUDA MPS computes the processes at the same time.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 if [ $# -lt 3 ]; then sed -n '2,11s/^# \{0,1\}//p' "$0"; exit 2; fi
 seconds=$1 archive=$2; shift 2
-python=${PYTHON:-python} processes=${PROCESSES:-3} device=${DEVICE:-cuda} results=${RESULTS:-results}
+python=${PYTHON:-python} processes=${PROCESSES:-8} device=${DEVICE:-cuda} results=${RESULTS:-results}
 options=(--board "${BOARD:-board/v1}")
 for done in ${DONE:-}; do options+=(--done "$done"); done
 [ -n "${CHOSEN:-}" ] && options+=(--chosen "$CHOSEN")
 mkdir -p "$results"
 
 if [ "$device" = cuda ] && command -v nvidia-cuda-mps-control >/dev/null; then
-    nvidia-cuda-mps-control -d || echo "CUDA MPS did not start: the processes take turns." >&2
+    pgrep -f nvidia-cuda-mps-control >/dev/null || nvidia-cuda-mps-control -d ||
+        echo "CUDA MPS did not start: the processes take turns." >&2
 fi
 
 pieces() {  # one line per piece: phase, workloads or -, K/N

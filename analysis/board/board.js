@@ -7,7 +7,6 @@ const COLORS = ["#2f81f7", "#d1242f", "#2da44e", "#bf8700", "#8250df", "#1b9aaa"
 const shownFirst = ([name, method]) => name === "dsgd" || (method.native && !method.bound);
 const chosen = new Set(Object.entries(data.methods).filter(shownFirst).map(([name]) => name));
 const colorOf = (name) => COLORS[[...chosen].indexOf(name) % COLORS.length]; // the same in all charts
-const columns = [...data.strata, ...data.finals];
 const several = Object.keys(data.hidden).length > 0;
 const format = (value) => (value === null || value === undefined ? "–" : value.toFixed(2).replace("-", "−"));
 
@@ -28,7 +27,7 @@ const known = Object.values(data.methods);
 const unique = (values) => [...new Set(values)].sort();
 fill("price", data.prices);
 fill("ruleset", RULES.filter((rule) => data.standings.some((row) => row.ruleset === rule)).reverse());
-fill("stratum", columns, "all");
+fill("stratum", data.strata, "all");
 fill("family", unique(known.map((method) => method.family)), "all");
 fill("needs", ["nothing", ...unique(known.flatMap((method) => method.needs)).map((need) => `not ${need}`)], "all");
 fill("provenance", unique(known.map((method) => method.provenance)), "all");
@@ -72,7 +71,7 @@ function show() {
   const rule = $("ruleset").value, found = rows(), body = [];
   const head = element("tr");
   const titles = ["", "method", ...RULES, "○ untuned, ● tuned, line: tuned D-SGD", "price of not tuning", `tier (${rule})`, `95 % interval (${rule})`];
-  titles.push(...(several ? ["worst hidden number", "best hidden number"] : []), ...columns.map((name) => `${name} (${rule})`), "missed", "diverged", "needs", "vectors, rounds, gradients", "scale-free");
+  titles.push(...(several ? ["worst hidden number", "best hidden number"] : []), ...data.strata.map((name) => `${name} (${rule})`), "missed", "diverged", "needs", "vectors, rounds, gradients", "scale-free");
   head.append(...titles.map((title) => element("th", title, { scope: "col" })));
   $("standings").tHead.replaceChildren(head);
   const seen = found.flatMap((one) => [one.best, one.scores.tuned]).filter((score) => score !== null);
@@ -102,7 +101,7 @@ function show() {
     texts.push(row && row.low !== null ? `${format(row.low)} … ${format(row.high)}` : "–");
     const changed = data.hidden[one.name]; // worst, by, best, by
     if (several) texts.push(...[0, 2].map((i) => (changed ? `${format(changed[i])} (${changed[i + 1]})` : "–")));
-    texts.push(...columns.map((stratum) => format(row ? row[stratum] : null)));
+    texts.push(...data.strata.map((stratum) => format(row ? row[stratum] : null)));
     texts.push(row ? `${row.missed} of ${row.targets}` : "–", row ? row.diverged : "–");
     texts.push(method.needs.join(", ") || "nothing", method.costs.map((cost) => cost ?? "–").join(", "), method.scale_free ? "yes" : "");
     line.append(...texts.map((text) => element("td", text)));

@@ -35,7 +35,7 @@ def check_complete(
 ) -> None:
     """Refuse a grid with missing runs; values that an entrant tried on one workload are due on the others too.
 
-    An entrant without any run on a workload takes no part in it. A submission takes part in all but the finals.
+    An entrant without any run on a workload takes no part in it. A submission takes part in all.
 
     Raises:
         NoData: A run is missing. The message names it and the command that computes it.
@@ -53,7 +53,7 @@ def check_complete(
                 for setting, seed in zip(here["values"], here["seed"], strict=True)
             }
             due = product(tried, entrant.schedules or workload.schedules, workload.tune)
-            needed = there or (entrant.name == submission and not workload.finals)
+            needed = there or entrant.name == submission
             if needed and (lacking := [one for one in due if one not in there]):
                 value, schedule, seed = lacking[0]
                 setting = f"{entrant.option}={value:g} schedule={schedule}" if entrant.option else schedule

@@ -31,7 +31,6 @@ def page_data(study: Study) -> dict[str, Any]:
     beside = study.side if study.sealed is None else {**study.side, "sealed": study.sealed}
     return {
         "strata": list(dict.fromkeys(protocol.strata.values())),
-        "finals": protocol.finals,
         "prices": list(dict.fromkeys(study.standings["price"])),
         "factors": FACTORS,
         "methods": {name: _method(study, name) for name in names},

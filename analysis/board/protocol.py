@@ -33,7 +33,6 @@ class Workload:
         tune: The seeds that choose settings.
         report: The seeds that report scores.
         gate: The seeds that decide whether the graph is felt.
-        finals: Whether only some entrants run on it, so that no total includes it.
         schedules: The schedules of the grid.
         phase: The phase of bench/board.py that tries the grid on it.
     """
@@ -45,7 +44,6 @@ class Workload:
     tune: tuple[int, ...]
     report: tuple[int, ...]
     gate: tuple[int, ...] = ()
-    finals: bool = False
     schedules: tuple[str, ...] = ()
     phase: str = "tune"
 
@@ -102,18 +100,12 @@ class Protocol:
     side: dict[str, Any] = field(default_factory=dict)
     sealed: dict[str, Workload] = field(default_factory=dict)
     hidden: Mapping[str, Any] = field(default_factory=lambda: {"workloads": []})
-    finalists: Mapping[str, int] = field(default_factory=lambda: {"tiers": 2, "most": 10})
     hash: str = ""
 
     @property
     def strata(self) -> dict[str, str]:
-        """The stratum of each workload of the total."""
-        return {name: workload.stratum for name, workload in self.workloads.items() if not workload.finals}
-
-    @property
-    def finals(self) -> list[str]:
-        """The workloads that are in no total."""
-        return [name for name, workload in self.workloads.items() if workload.finals]
+        """The stratum of each workload."""
+        return {name: workload.stratum for name, workload in self.workloads.items()}
 
     @property
     def ranked(self) -> list[str]:
@@ -187,7 +179,6 @@ def protocol_of(said: Mapping[str, Any], size: str = "full") -> Protocol:
             **said.get("hidden", {"workloads": []}),
             **(said["quick"].get("hidden", {}) if size == "quick" else {}),
         },
-        finalists=said.get("finalists", {"tiers": 2, "most": 10}),
     )
 
 
@@ -202,9 +193,8 @@ def hash_of(folder: Path) -> str:
 
 def _workload(name: str, said: Mapping[str, Any], seeds: Mapping[str, Any], schedules: Iterable[str]) -> Workload:
     own: dict[str, Any] = {key: tuple(some) for key, some in {**seeds, **(said.get("seeds") or {})}.items()}
-    finals = bool(said.get("finals"))
     tried = tuple(said.get("schedules", schedules))
-    return Workload(name, said["stratum"], said["set"], float(said["budget"]), finals=finals, schedules=tried, **own)
+    return Workload(name, said["stratum"], said["set"], float(said["budget"]), schedules=tried, **own)
 
 
 def _smaller(workload: Workload, quick: Mapping[str, Any], seeds: Mapping[str, tuple[int, ...]]) -> Workload:

@@ -10,7 +10,7 @@ import pandas as pd
 
 from analysis.board.best_of import best_of
 from analysis.board.cells import Curve
-from analysis.board.choose import ALL, CHOICE, RULESETS, TUNED, setting_of
+from analysis.board.choose import ALL, RULESETS, TUNED, setting_of
 from analysis.board.protocol import YARDSTICK, Protocol
 from analysis.board.scoring import CostOf, Judge, at_price
 from analysis.board.targets import aims_of
@@ -75,8 +75,6 @@ def standings(protocol: Protocol, found: pd.DataFrame, ranked: Callable[[str], b
     """
     rows: list[dict[str, Any]] = []
     for (ruleset, price), mine in found.groupby(["ruleset", "price"], sort=False):
-        everything = {str(name): _by_workload(some) for name, some in mine.groupby("entrant", sort=False)}
-        mine = mine[mine["workload"].isin(list(protocol.strata))]
         scores = {str(name): _by_workload(some) for name, some in mine.groupby("entrant", sort=False)}
         there = {w: s for w, s in protocol.strata.items() if w in set(mine["workload"])}
         whole = {name: some for name, some in scores.items() if not _lacking(protocol, some, there)}
@@ -100,7 +98,6 @@ def standings(protocol: Protocol, found: pd.DataFrame, ranked: Callable[[str], b
                     "high": own.high if own else np.nan,
                     "behind": gap.value if gap else np.nan,
                     **stratum_means(some, there),
-                    **{w: everything[name][w].mean() if w in everything[name] else np.nan for w in protocol.finals},
                     "missed": int(runs["missed"].sum()),
                     "targets": protocol.count * len(runs),
                     "diverged": int(runs["diverged"].sum()),
@@ -125,13 +122,6 @@ def _lacking(protocol: Protocol, scores: Scores, there: Mapping[str, str]) -> li
     return [
         name for name in there if name not in scores or set(scores[name].index) < set(protocol.workloads[name].report)
     ]
-
-
-def finalists(protocol: Protocol, standings: pd.DataFrame) -> pd.DataFrame:
-    """Return the entrants that run in the finals: the best of the first tiers, tuned, at the price of the choice."""
-    mine = standings[(standings["ruleset"] == TUNED) & (standings["price"] == CHOICE)]
-    best = mine[mine["tier"] <= protocol.finalists["tiers"]].sort_values(["tier", "score"], ascending=[True, False])
-    return best[["method", "tier", "score"]].head(protocol.finalists["most"])
 
 
 def by_tries(protocol: Protocol, graded: pd.DataFrame) -> pd.DataFrame:

@@ -19,7 +19,7 @@ from analysis.board.grid import check_complete
 from analysis.board.hidden import hidden
 from analysis.board.markdown import hidden_markdown, side_markdown, standings_markdown
 from analysis.board.protocol import Protocol, read_protocol
-from analysis.board.scores import by_tries, finalists, reported, scored, standings
+from analysis.board.scores import by_tries, reported, scored, standings
 from analysis.board.side import SideTable
 from analysis.board.targets import MINIMUM, freeze
 from analysis.results.errors import NoData
@@ -54,7 +54,6 @@ class Study:
             "gate": lambda: {"gate.csv": csv(self.gate)},
             "choose": lambda: {"chosen.csv": csv(self.choice)},
             "score": self._score_files,
-            "finalists": lambda: {"finalists.csv": csv(finalists(self.protocol, self.standings))},
         }
         return makers[part]()
 

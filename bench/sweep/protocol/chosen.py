@@ -76,7 +76,7 @@ def chosen_of_submission(file: Path, board: Board) -> list[Chosen]:
     rows = read_chosen(file)
     if others := [row.entrant for row in rows if row.entrant != name]:
         raise UserError(f"{file} has a row of '{others[0]}', but may have rows of '{name}' only. Type {again}.")
-    due = [(TUNED, one.name) for one in board.workloads.values() if not one.finals]
+    due = [(TUNED, one.name) for one in board.workloads.values()]
     if lacking := [key for key in (*due, (DEV, ALL)) if key not in [row[:2] for row in rows]]:
         what = " ".join(lacking[0])
         raise UserError(f"{file} has no row of '{what}'. Run the phases dev and tune, and type {again}.")
@@ -101,12 +101,11 @@ def _value(file: Path, name: str, text: str) -> Any:
 def values_to_try(board: Board, entrant: Entrant, chosen: Iterable[Chosen]) -> list[float]:
     """Return the stepsizes to try, with more values on a side of the grid at whose end a chosen one lies.
 
-    A value that shares its score with others adds none, and neither do the finals, which come after the choice.
+    A value that shares its score with others adds none.
     """
     grid = board.grids[entrant.grid]
     key = f"algo.{entrant.stepsize}"
-    finals = [name for name, workload in board.workloads.items() if workload.finals]
-    mine = [row for row in chosen if row.entrant == entrant.name and not row.tied and row.workload not in finals]
+    mine = [row for row in chosen if row.entrant == entrant.name and not row.tied]
     best = [row.values[key] for row in mine if key in row.values]
     if wrong := [value for value in best if isinstance(value, str)]:
         raise UserError(f"The chosen {key} of '{entrant.name}' must be a number, got '{wrong[0]}'.")

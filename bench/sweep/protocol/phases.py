@@ -105,7 +105,7 @@ def _hidden(board: Board, chosen: Sequence[Chosen]) -> Iterator[Cell]:
 
 def _report(board: Board, chosen: Sequence[Chosen]) -> Iterator[Cell]:
     for workload in board.workloads.values():
-        for entrant in (one for one in board.everyone.values() if board.takes_part(one, workload)):
+        for entrant in board.everyone.values():
             yield Cell("report", workload, entrant, _settled(board, workload, entrant, chosen))
     for side in board.side.values():
         here = _of(side.workload, chosen)
@@ -146,7 +146,7 @@ def _grids(
     """Yield a cell with the whole grid for every workload and entrant."""
     some = list(entrants)
     for workload in workloads:
-        for entrant in (one for one in some if board.takes_part(one, workload)):
+        for entrant in some:
             grid: Settings = {"algo.schedule": list(entrant.schedules or workload.schedules)}
             if entrant.stepsize is not None:
                 grid[f"algo.{entrant.stepsize}"] = values_to_try(board, entrant, chosen)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
@@ -25,8 +24,6 @@ FROZEN = ("rules.md", "board.yaml", "targets.csv")
 """The files whose hash is that of the version."""
 
 SIZES = ("full", "quick")
-FINALISTS = "finalists.csv"
-"""The entrants that run on the workloads of the finals too."""
 Settings = dict[str, Any]
 
 
@@ -68,10 +65,7 @@ class Entrant:
 
 @dataclass(frozen=True)
 class Workload:
-    """A problem on a network, with a budget of gradients per node.
-
-    ``finals``: only some entrants run on it (see ``Board.takes_part``), and no total includes it.
-    """
+    """A problem on a network, with a budget of gradients per node."""
 
     name: str
     stratum: str
@@ -79,7 +73,6 @@ class Workload:
     set: Settings
     schedules: tuple[str, ...]
     seeds: Mapping[str, tuple[int, ...]]
-    finals: bool = False
 
 
 @dataclass(frozen=True)
@@ -125,24 +118,6 @@ class Board:
         folder = self.folder / ARCHIVE
         return [folder] if self.size == "full" and folder.is_dir() else []
 
-    @cached_property
-    def finalists(self) -> frozenset[str]:
-        """The entrants of finalists.csv, which make_board.py writes; none before that."""
-        file = self.folder / FINALISTS
-        if not file.is_file():
-            return frozenset()
-        with file.open(newline="", encoding="utf-8") as stream:
-            try:
-                return frozenset(row["method"] for row in csv.DictReader(stream))
-            except (KeyError, UnicodeDecodeError, csv.Error) as error:
-                again = "python analysis/make_board.py finalists"
-                raise UserError(f"{file} is no table with a column 'method'. Write it with {again}.") from error
-
-    def takes_part(self, entrant: Entrant, workload: Workload) -> bool:
-        """Return whether an entrant runs on a workload: in finals only D-SGD, native methods, references, finalists."""
-        always = entrant.name == self.yardstick or entrant.native is not None or entrant.reference
-        return always or not workload.finals or entrant.name in self.finalists
-
     def version(self) -> str:
         """Return the hash of the version; UserError if it is not frozen yet."""
         digest = hashlib.sha256()
@@ -184,7 +159,7 @@ def _board(folder: Path, size: str, raw: Mapping[str, Any]) -> Board:
         )
         tried = tuple(one.get("schedules", schedules) if quick is None else quick["schedules"])
         budget = int(one["budget"] * (1 if quick is None else quick["budget"]))
-        return Workload(name, one["stratum"], budget, dict(one["set"]), tried, own, one.get("finals", False))
+        return Workload(name, one["stratum"], budget, dict(one["set"]), tried, own)
 
     workloads = {name: workload(name, one) for name, one in raw["workloads"].items()}
     sides = {name: _side(name, one, workloads) for name, one in raw["side"].items()}

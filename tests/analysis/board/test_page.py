@@ -243,8 +243,8 @@ def test_names_in_headings_are_escaped(study):
 def test_tables_have_no_formulas(study):
     table = study.standings.assign(method="=cmd|' /C calc'!A0")
     made = Study(study.results, study.folder, study.home)
-    made.__dict__["standings"] = table
-    text = made.files("finalists")["finalists.csv"]
+    made.__dict__["gate"] = table
+    text = made.files("gate")["gate.csv"]
     assert "'=cmd" in text
 
 

@@ -6,10 +6,10 @@ import pytest
 
 from analysis.board.cells import cells, curves
 from analysis.board.choose import as_table, choose_tuned, graded
-from analysis.board.scores import by_tries, finalists, profiles, reported, scored, standings
+from analysis.board.scores import by_tries, profiles, reported, scored, standings
 from analysis.board.targets import freeze
 from analysis.results.errors import NoData
-from tests.analysis.board.made import REPORT, SAID, STEPS, grid, protocol, results
+from tests.analysis.board.made import REPORT, STEPS, grid, protocol, results
 
 DSGD = {0.1: 0.7, 1.0: 1.0, 10.0: 0.5}
 
@@ -131,18 +131,6 @@ def test_an_entrant_without_a_seed_is_not_ranked():
     *_, table = everything(*grid("dsgd", DSGD), *runs)
     assert places(table).loc["dsgt", "lacks"] == "D1"
     assert np.isnan(places(table).loc["dsgt", "tier"])
-
-
-def test_finals_are_in_no_total_and_their_entrants_are_the_first_tiers():
-    said = {**SAID["workloads"], "T2": {**SAID["workloads"]["T2"], "finals": True}}
-    some = [*grid("dsgd", DSGD), *grid("slow", {0.1: 0.4, 1.0: 0.3}, ["D1", "T1"])]
-    *_, table = everything(*some, *grid("dsgt", {0.1: 2.0, 1.0: 0.3}), workloads=said)
-    shown = places(table)
-    assert shown["tier"].to_dict() == {"dsgt": 1, "dsgd": 2, "slow": 3}
-    assert shown.loc["dsgt", "T2"] == pytest.approx(shown.loc["dsgt", "score"])
-    assert np.isnan(shown.loc["slow", "T2"])
-    assert shown.loc["slow", "lacks"] == ""
-    assert finalists(protocol(workloads=said), table)["method"].tolist() == ["dsgt", "dsgd"]
 
 
 def test_a_board_without_tuned_dsgd_is_refused():

@@ -163,8 +163,7 @@ def test_a_best_value_at_an_end_adds_two_values_at_most_twice(board):
     assert tried(1, 300) == tried(3000) == [*grid, 100, 300, 1000, 3000]
     assert tried(0.03) == [0.003, 0.01, *grid]
     tied = [Chosen("tuned", "D1", "dsgd", {"algo.eta": 30}, tied=True)]
-    final = [Chosen("tuned", "I3", "dsgd", {"algo.eta": 30})]
-    assert values_to_try(board, board.entrants["dsgd"], [*tied, *final]) == grid
+    assert values_to_try(board, board.entrants["dsgd"], tied) == grid
 
 
 @pytest.mark.parametrize(
@@ -197,19 +196,6 @@ def test_the_drawn_workloads_are_written_with_the_hash_of_their_version(small):
     written = yaml.safe_load(write_sealed(board).read_text("utf-8"))
     assert written["version"] == board.version()
     assert written["workloads"]["Z1"]["set"] == sealed(board, board.version())["Z1"].set
-
-
-def test_finals_have_the_yardstick_native_methods_references_and_finalists(small):
-    raw = yaml.safe_load((small / "board.yaml").read_text("utf-8"))
-    raw["workloads"]["B"]["finals"] = True
-    (small / "board.yaml").write_text(yaml.safe_dump(raw), encoding="utf-8")
-
-    def there():
-        return {c.entrant.name for c in cells(read(small), "tune") if c.workload.name == "B"}
-
-    assert there() == {"dsgd", "dnasa", "pooled_dsgd", "pooled_storm"}
-    (small / "finalists.csv").write_text("method,tier\ndsgt,1\n", encoding="utf-8")
-    assert there() == {"dsgd", "dnasa", "dsgt", "pooled_dsgd", "pooled_storm"}
 
 
 def test_the_hash_changes_with_every_frozen_file(small):

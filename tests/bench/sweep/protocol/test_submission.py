@@ -257,7 +257,7 @@ def test_the_salt_draws_the_cells_that_are_computed_again(small):
     def drawn(salt):
         return [cell.workload.name for cell in twin.sample(found, salt)]
 
-    assert len(found) == 8 + 4  # workloads and side tables
+    assert len(found) == 7 + 4  # workloads and side tables
     assert drawn("one") == drawn("one")
     assert {name for salt in range(100) for name in drawn(str(salt))} == {cell.workload.name for cell in found}
 
