@@ -22,8 +22,10 @@ MISSING = "–"
 Label = Callable[[str], str]
 
 
-def standings_markdown(protocol: Protocol, standings: pd.DataFrame, label: Label, warnings: Iterable[str] = ()) -> str:
-    """Return all standings: first the price of not tuning, then a table per ruleset and price."""
+def standings_markdown(
+    protocol: Protocol, standings: pd.DataFrame, label: Label, warnings: Iterable[str] = (), first: Iterable[str] = ()
+) -> str:
+    """Return all standings: ``first``, then the price of not tuning, then a table per ruleset and price."""
     lines = [
         f"# The board, version {in_markdown(protocol.version)}",
         "",
@@ -33,6 +35,7 @@ def standings_markdown(protocol: Protocol, standings: pd.DataFrame, label: Label
         "A score of 1 means half of the cost of tuned D-SGD, a score of −1 twice its cost. Methods in one tier do not "
         f"differ beyond their seeds (simultaneous intervals at 1 − 0.05/{protocol.comparisons}).",
         "",
+        *first,
         "## What does not tuning cost?",
         "",
         *as_lines(["method", *RULES, "price of not tuning"], _untuned(standings, label)),

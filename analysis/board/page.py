@@ -36,6 +36,7 @@ def page(study: Study) -> str:
             protocol=study.protocol,
             warnings=study.warnings,
             rules=RULES,
+            answers=study.answers,
             quick=study.size == "quick",
             hidden=study.protocol.hidden["workloads"],
             marks=MARKS,

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from analysis.board.answers import Answer, Scored, answers
 from analysis.board.cells import Curve, cells, curves
 from analysis.board.choose import DEV, TUNED, as_table, choose_dev, choose_tuned, differing, graded, native
 from analysis.board.clock import clocks
@@ -154,6 +155,11 @@ class Study:
         return standings(self.protocol, self.scored, self.ranked)
 
     @cached_property
+    def answers(self) -> list[Answer]:
+        """The answers of the board in sentences and tables."""
+        return answers(Scored(self.protocol, self.standings, self.scored, self.label))
+
+    @cached_property
     def tries(self) -> pd.DataFrame:
         """V(K) of every entrant."""
         return by_tries(self.protocol, self.graded)
@@ -199,11 +205,12 @@ class Study:
 
     def _score_files(self) -> dict[str, str]:
         long = self.scored.drop(columns=["values", "costs"])
+        said = ["## Answers", *(line for answer in self.answers for line in answer.markdown()), ""]
         files = {
             "scores.csv": csv(long),
             "standings.csv": csv(self.standings),
             "tries.csv": csv(self.tries),
-            "board.md": standings_markdown(self.protocol, self.standings, self.label, self.warnings),
+            "board.md": standings_markdown(self.protocol, self.standings, self.label, self.warnings, said),
         }
         for name, table in self.side.items():
             files[f"side_{name}.csv"] = csv(table)

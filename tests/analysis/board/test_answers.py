@@ -1,0 +1,81 @@
+"""The answers of the board, on invented scores."""
+
+import pandas as pd
+import pytest
+
+from analysis.board.answers import Scored, answers
+from tests.analysis.board.made import protocol
+
+STRATA = ("D", "T")
+
+
+def row(ruleset, method, score, *, price="gradients", tier=1, d=0.0, t=0.0):
+    return {"ruleset": ruleset, "price": price, "method": method, "score": score, "tier": tier, "D": d, "T": t}
+
+
+TABLE = [
+    row("tuned", "dsgt", 2.0, d=3, t=1),
+    row("tuned", "dsgd", 0.0, tier=2),
+    row("tuned", "pooled_dsgd", 3.0, tier=None),
+    row("tuned", "dsgt", 0.5, price="latency"),
+    row("tuned", "dsgd", 0.25, price="latency"),
+    row("dev", "dsgt", 1.5, d=2, t=1),
+    row("dev", "dsgd", -1.0, tier=2, d=-1, t=-1),
+    row("native", "dadam", 1.0, d=0, t=2),
+]
+RUNS = [
+    {"ruleset": "tuned", "price": "gradients", "workload": workload, "entrant": entrant, "seed": seed, "score": score}
+    for workload, better in (("D1", 3.0), ("T1", 1.0))
+    for entrant, score in (("dsgd", 0.0), ("dsgt", better), ("pooled_dsgd", 3.0))
+    for seed in (100, 101)
+]
+
+
+def found(table=TABLE, runs=RUNS):
+    label = {"dsgd": "D-SGD", "dsgt": "D-SGT", "dadam": "D-Adam", "pooled_dsgd": "pooled D-SGD"}.__getitem__
+    made = answers(Scored(protocol(), pd.DataFrame(table), pd.DataFrame(runs), label))
+    return {answer.question: answer for answer in made}
+
+
+def test_the_price_of_not_tuning_is_that_of_ranked_methods():
+    untuned = found()["Which methods need no tuning, and what does that cost?"]
+    assert [(line[0], *line[2:]) for line in untuned.rows] == [
+        ("D-SGT", "1.50", "1", "2.00", "0.50"),
+        ("D-Adam", "1.00", "1", "–", "–"),
+        ("D-SGD", "−1.00", "2", "0.00", "1.00"),
+    ]
+    assert "1.50 (D-SGT" in untuned.sentence
+    assert "2.00 (D-SGT)" in untuned.sentence
+    assert "pooled" not in untuned.sentence
+
+
+def test_the_best_of_each_stratum():
+    best = found()["Which untuned method is best, and on what?"]
+    assert best.rows == [
+        ["D", "D-Adam 0.00", "D-SGT 2.00", "D-SGT 3.00"],
+        ["T", "D-Adam 2.00", "D-SGT 1.00", "D-SGT 1.00"],
+    ]
+
+
+def test_communication_decides_where_scores_change():
+    moved = found()["Where does communication decide?"].rows
+    assert moved == [
+        ["gradients", "D-SGT", "–", "–"],
+        ["latency", "D-SGT and D-SGD", "D-SGT (−1.50)", "D-SGD (0.25)"],
+    ]
+
+
+def test_heterogeneity_decides_where_tracking_helps():
+    felt = found()["Where does heterogeneity decide?"]
+    assert [line[0] for line in felt.rows] == ["D1", "T1"]
+    assert felt.rows[0][2:] == ["3.00 (3.00 to 3.00)"] * 2
+    assert felt.sentence.startswith("Most on D1")
+    assert "Least on T1: 1.00" in felt.sentence
+
+
+@pytest.mark.parametrize("table", [[one for one in TABLE if one["ruleset"] == "tuned"], TABLE[:1]])
+def test_what_did_not_run_has_no_answer(table):
+    made = found(table, [one for one in RUNS if one["entrant"] == "dsgd"])
+    assert "Where does heterogeneity decide?" not in made
+    assert "Which methods need no tuning, and what does that cost?" not in made
+    assert all(answer.rows for answer in made.values())
