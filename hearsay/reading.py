@@ -22,7 +22,7 @@ from analysis.results.errors import NoData
 from analysis.results.folder import load_folder
 from analysis.results.read import read
 from analysis.results.results import Results
-from analysis.results.warnings import mixed_software, unreadable
+from analysis.results.warnings import mixed_note, mixed_software, unreadable
 from analysis.results.warnings import warnings as remarks
 from analysis.study.figure_options import FigureOptions, unused
 from analysis.tables import table_makers
@@ -136,7 +136,7 @@ def table(
         if unknown := [column for column in request.columns if column not in whole]:
             raise UserError(no_such("column", unknown[0], map(str, whole)))
     out = whole[list(request.columns or whole)].reset_index(drop=True)
-    out.attrs = {"title": made.title or maker.title, "notes": made.notes}
+    out.attrs = {"title": made.title or maker.title, "notes": [*made.notes, *mixed_note(results, results.runs)]}
     return out
 
 

@@ -6,7 +6,7 @@ import sys
 import threading
 import time
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,6 +16,7 @@ from bench.base.errors import UserError
 from bench.base.home import expanded
 from bench.terminal.console import Console
 from bench.terminal.notebook import in_notebook
+from bench.terminal.table import mixed_in
 from bench.terminal.visible import visible
 
 if TYPE_CHECKING:
@@ -78,18 +79,24 @@ def sweep(settings: Mapping[str, Any] | None = None, /, *, quiet: bool = False, 
             refuse_edited(configs)
         with preemptible():
             results = run_sweep(configs, console(quiet), sweep_name(typed, source))
-    for sentence in _notes(results):
+    for sentence in _notes(results, quiet):
         warnings.warn(visible(sentence), stacklevel=2)
     return evaluations(results)
 
 
-def _notes(results: Iterable[Result]) -> Iterator[str]:
-    """Yield a sentence about each run that failed, or that another command has changed."""
+def _notes(results: Sequence[Result], quiet: bool) -> Iterator[str]:
+    """Yield a sentence about each run that failed, or that another command has changed.
+
+    A quiet sweep prints nothing, so that another one says whether the runs were made with different software.
+    """
     for result in results:
         if result.error is not None:
             yield f"{result.path.name} failed: {result.error}"
         elif sentence := result.changed():
             yield f"{sentence} The returned table has its present evaluations."
+    ended = [(result.config.algo.name, result.path) for result in results if result.error is None]
+    if quiet and (sentence := mixed_in(ended)):
+        yield sentence
 
 
 def _folder(place: Any) -> Path:

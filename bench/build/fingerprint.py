@@ -28,16 +28,16 @@ from bench.base.registry import (
     weight_rules,
 )
 from bench.build.source_files import BENCH, core, is_installed, with_imports
+from bench.clock.choice import NONE
 from bench.config.run_config import SHORT, RunConfig
 from bench.network.graphs import Topology
 from bench.network.weights import Rule
 from bench.store.software import LIBRARIES
 from bench.training.metrics import Metric
 
-ORDER = (
-    *(BENCH / name for name in ("build/events.py", "clock/choice.py", "clock/compute.py", "clock/network.py")),
-    *sorted((BENCH / "events").glob("*.py")),
-)
+RATES = tuple(BENCH / name for name in ("build/rates.py", "clock/choice.py", "clock/compute.py", "clock/network.py"))
+"""The files that determine how many gradients per second a node computes on a network."""
+ORDER = (*RATES, BENCH / "build/events.py", *sorted((BENCH / "events").glob("*.py")))
 """The files that determine the order of events of an asynchronous run."""
 
 
@@ -154,7 +154,9 @@ def choices(config: RunConfig) -> list[tuple[Registry[Any], str]]:
 def _registering(config: RunConfig) -> list[Path]:
     """Return the files of the modules that registered the choices: their arguments may come from there."""
     files = [file for registry, name in choices(config) if (file := registry.file(name))]
-    return [*files, *ORDER] if algorithms[config.algo.name].properties.asynchronous else files
+    if algorithms[config.algo.name].properties.asynchronous:
+        return [*files, *ORDER]
+    return files if config.network.name == NONE else [*files, *RATES]  # a metric uses the rates of the nodes
 
 
 def chosen(config: RunConfig) -> list[object]:

@@ -8,6 +8,7 @@ from typing import Any
 from bench.base import renamed
 from bench.base.errors import UserError, closest
 from bench.config.compose import no_size
+from bench.config.names import refuse_name_of
 from bench.config.run_config import RunConfig, meant
 
 PARTS = ("blocks", "common", "quick", "size")
@@ -47,6 +48,7 @@ def blocks_of(experiment: Any, name: str = "The experiment") -> list[dict[str, A
     if twice := [key for key in beside if key in common]:
         raise UserError(f"{name} sets '{twice[0]}' both under 'common' and outside it. Remove one of them.")
     for key, value in (item for part in (beside, common, *blocks) for item in part.items()):
+        refuse_name_of(key, value)
         if isinstance(value, dict) and "." not in key and key != "quick":
             one = next((option for option in value if option != "name"), "NAME")
             raise UserError(f"{name} has a mapping for '{key}'. Write each option on its own, as {key}.{one}: VALUE.")

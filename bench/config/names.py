@@ -26,6 +26,8 @@ def check_names(words: Sequence[str], folders: Sequence[Path] = (CONF,)) -> None
     parser = OverridesParser.create()
     for word in words:
         group, is_set, typed = word.lstrip("+").partition("=")
+        if is_set:
+            refuse_name_of(group, typed)
         ours = group in (*GROUPS, "experiment")
         if not is_set or not (ours or group in ("", "hydra") or "/" in group):
             continue
@@ -42,6 +44,13 @@ def check_names(words: Sequence[str], folders: Sequence[Path] = (CONF,)) -> None
                 if not ours:
                     raise UserError(f"'{word}' is not a setting. {FORM}")
                 raise UserError(no_such_name(group, str(name) if len(names) > 1 else typed, folders))
+
+
+def refuse_name_of(key: str, value: Any) -> None:
+    """Reject topology.name=ladder, which would keep the options of the member that was chosen before."""
+    group, _, option = key.partition(".")
+    if option == "name" and group in GROUPS:
+        raise UserError(f"'{key}' cannot be set, since a member brings its own options. Type {group}={value}.")
 
 
 def check_typed(overrides: Sequence[Override], blocks: Sequence[Mapping[str, Any]], experiment: str) -> None:

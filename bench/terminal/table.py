@@ -125,9 +125,14 @@ def _rank(value: Any) -> tuple[int, float, str]:
     return (1, float(value), "") if isinstance(value, int | float) else (2, 0.0, str(value))
 
 
+def mixed_in(runs: Iterable[tuple[str, Path]]) -> str | None:
+    """Return a sentence if runs, given by method and folder, were made with different software."""
+    return mixed((algo, read_json(folder / "manifest.json")) for algo, folder in runs)
+
+
 def show_mixed(console: Console, runs: Iterable[tuple[str, Path]]) -> None:
     """Print a sentence if runs, given by method and folder, were made with different software."""
-    if sentence := mixed((algo, read_json(folder / "manifest.json")) for algo, folder in runs):
+    if sentence := mixed_in(runs):
         console.print(sentence, soft_wrap=True)
 
 

@@ -88,15 +88,27 @@ def _skip(column: Column) -> str:
     return f"Skip it: add 'dataset.drop=[{column.name}]'."
 
 
+def _shape_of(shape: tuple[int, ...]) -> str:
+    """Return the shape of a sample in words; UserError if the channels of an image seem to be its last axis."""
+    if len(shape) != 3:
+        return f"{'×'.join(map(str, shape))} numbers"
+    if shape[0] == shape[1] != shape[2]:
+        raise UserError(
+            f"The array of inputs has images of the shape {shape}, but the channels come first: (channels, height, "
+            "width). Save np.moveaxis(x, -1, 1) instead of x."
+        )
+    return f"{shape[0]} channel{'s' * (shape[0] != 1)} of {shape[1]}×{shape[2]} pixels"
+
+
 def of_images(x: np.ndarray, train: np.ndarray, standardize: bool) -> tuple[float, float, str]:
     """One mean and one standard deviation of all entries of images, and the decision as a line."""
-    shape = "×".join(map(str, x.shape[1:]))
+    shape = _shape_of(x.shape[1:])
     if x.dtype.kind == "f":
         if np.isnan(x).any():
             raise UserError(f"The array of inputs has a missing value (NaN) in row {first_row(np.isnan(x))}.")
         refuse_large("The array of inputs", x)
     if not standardize:
-        return 0.0, 1.0, f"inputs of {shape} numbers, not standardized"
+        return 0.0, 1.0, f"inputs of {shape}, not standardized"
     entries = len(train) * x[0].size
     if x.dtype.itemsize <= 2 and x.dtype.kind in "biu":  # pixels: integer sums are exact
         total = sum(int(x[row].sum(dtype=np.int64)) for row in train)
@@ -108,4 +120,4 @@ def of_images(x: np.ndarray, train: np.ndarray, standardize: bool) -> tuple[floa
         sd = math.sqrt(math.fsum(math.fsum(row.tolist()) for row in apart) / entries)
     if sd == 0:
         raise UserError("All training inputs are equal, so nothing can be learned.")
-    return mean, sd, f"inputs of {shape} numbers, {SCALED}: minus {mean:.6g}, divided by {sd:.6g}"
+    return mean, sd, f"inputs of {shape}, {SCALED}: minus {mean:.6g}, divided by {sd:.6g}"

@@ -42,6 +42,16 @@ def targets(column: Column, train: np.ndarray, task: Task, standardize: bool, wr
     if values.ndim == 2:
         if task == "classification":
             raise UserError(f"dataset.task=classification needs one number per row; {name!r} has {values.shape[1]}.")
+        if (
+            task == "auto"
+            and values.shape[1] > 1
+            and ((values == 0) | (values == 1)).all()
+            and (values.sum(1) == 1).all()
+        ):
+            raise UserError(
+                f"{name!r} has a single 1 and otherwise 0 in every row, as encoded classes have. For classes, save "
+                "np.argmax(y, axis=1) instead of y. For numbers, add dataset.task=regression."
+            )
         return _numbers(name, values, train, standardize, f"{values.shape[1]} per row")
     different = len(np.unique(values))
     whole = bool((values == np.round(values)).all())

@@ -78,3 +78,22 @@ def test_a_note_names_classes_that_only_test_rows_have(tmp_path, words):
     assert a.notes[1].endswith(f"only test rows have: {names[2]}")
     np.savez(tmp_path / "t.npz", **{**SPLIT, "y_train": names[Y], "y_test": names[Y]})
     assert not any("only test rows" in note for note in load(tmp_path / "t.npz").notes)
+
+
+@pytest.mark.parametrize("kind", [np.uint8, np.float64])
+def test_images_with_the_channels_last_are_rejected(kind, tmp_path):
+    images = (255 * G.random((ROWS, 8, 8, 3))).astype(kind)
+    np.savez(tmp_path / "t.npz", x=images, y=Y)
+    with pytest.raises(UserError, match=r"\(8, 8, 3\).*np\.moveaxis\(x, -1, 1\)"):
+        load(tmp_path / "t.npz")
+    np.savez(tmp_path / "t.npz", x=np.moveaxis(images, -1, 1), y=Y)
+    assert any("3 channels of 8×8 pixels" in note for note in load(tmp_path / "t.npz").notes)
+
+
+def test_encoded_classes_are_no_targets_of_a_regression(tmp_path):
+    np.savez(tmp_path / "t.npz", x=X, y=np.eye(3)[np.arange(ROWS) % 3])
+    with pytest.raises(UserError, match=r"argmax.*dataset\.task=regression"):
+        load(tmp_path / "t.npz")
+    assert load(tmp_path / "t.npz", task="regression").train_y.shape[1] == 3
+    np.savez(tmp_path / "t.npz", x=X, y=np.eye(3)[np.arange(ROWS) % 3] / 2)
+    assert load(tmp_path / "t.npz").train_y.shape[1] == 3

@@ -17,6 +17,7 @@ import bench.sweep.workers
 import hearsay
 import hearsay.plugins
 from bench.config.plan import of_command
+from bench.store.files import write_json
 from bench.store.run_folder import RunFolder as Run
 from bench.sweep.sweep import Result
 
@@ -58,6 +59,20 @@ def test_a_repeated_sweep_uses_the_finished_runs(runs, place, capsys):
 def test_dotted_settings_stand_in_a_dictionary(place):
     made = hearsay.sweep({"algo.eta": [0.1, 0.2]}, algo="dsgd", results=place, quiet=True, **QUICK)
     assert list(made["eta"].unique()) == [0.1, 0.2]
+
+
+def test_runs_of_different_software_are_named_by_a_quiet_sweep_and_by_a_table(tmp_path, recwarn):
+    settings = {"algo": ["dsgd", "dnasa"], "results": tmp_path, **QUICK}
+    made = hearsay.sweep(settings, quiet=True)
+    assert not recwarn.list
+    manifest = Path(made["folder"].iloc[0], "manifest.json")
+    said = json.loads(manifest.read_bytes())
+    write_json(manifest, {**said, "versions": {**said["versions"], "torch": "1.0"}})
+    with pytest.warns(UserWarning, match=r"torch 1\.0"):
+        hearsay.sweep(settings, quiet=True)
+    with pytest.warns(UserWarning, match=r"torch 1\.0"):
+        table = hearsay.table("configurations", tmp_path)
+    assert any("torch" in note for note in table.attrs["notes"])
 
 
 def test_threads_can_make_sweeps_at_the_same_time(runs, tmp_path):

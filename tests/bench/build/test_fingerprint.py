@@ -18,7 +18,7 @@ from bench.base import imported
 from bench.base.home import ROOT
 from bench.base.registry import discover, metrics, schedules, topologies
 from bench.build import source_files
-from bench.build.fingerprint import combined, fingerprint, has_plugins, parts, sources
+from bench.build.fingerprint import RATES, combined, fingerprint, has_plugins, parts, sources
 from bench.build.origin import disagreement, made_of
 from bench.store.run_folder import RunFolder
 from bench.store.software import differing
@@ -234,6 +234,13 @@ def test_files_of_one_name_in_folders_without_init_all_count(plugin, tmp_path, m
     monkeypatch.setattr(imported, "_outside", {})
     seen.add(sources(config())["method.py"])
     assert len(seen) == 5
+
+
+def test_the_rates_of_the_nodes_count_for_runs_with_a_network():
+    """``seconds`` and other metrics of time need them, whatever the method."""
+    rates = {file.relative_to(ROOT).as_posix() for file in RATES}
+    assert rates <= sources(config(**{"network": {"name": "lan"}})).keys()
+    assert not rates & sources(config()).keys()
 
 
 def test_a_file_copied_over_another_changes_the_fingerprint():

@@ -22,7 +22,7 @@ from bench.config.choices import options_of
 from bench.config.experiment import blocks_of
 from bench.config.plan import Planner, of_command, unique
 from bench.config.run_config import GROUPS, NEUTRAL, RunConfig, parse
-from bench.config.source import plugin_folders
+from bench.config.source import USUAL, plugin_folders, used
 from tests.helpers.cli import python
 from tests.helpers.configs import config
 
@@ -89,7 +89,7 @@ def test_config_yaml_has_the_defaults_of_the_code():
 
 @pytest.fixture
 def hydra_here():
-    with initialize_config_dir(str(CONF), version_base="1.3"):
+    with used(USUAL), initialize_config_dir(str(CONF), version_base="1.3"):
         yield
 
 
@@ -171,6 +171,14 @@ def test_the_blocks_of_an_experiment():
     assert second == {"steps": 100, "seed": [0, 1], "nodes": 4, "algo": "dsgt", "algo.eta": [1, 2]}
     with pytest.raises(UserError, match="'tiny'"):
         blocks_of({**experiment, "size": "tiny"})
+
+
+@pytest.mark.parametrize("place", ["common", "blocks"])
+def test_a_block_cannot_keep_the_options_of_another_member(place):
+    setting = {"algo.name": "dsgt"}
+    parts = {"common": setting if place == "common" else {}, "blocks": [setting if place == "blocks" else {}]}
+    with pytest.raises(UserError, match=r"'algo\.name'.*algo=dsgt"):
+        blocks_of(parts)
 
 
 def test_settings_beside_the_blocks_are_common_to_them():

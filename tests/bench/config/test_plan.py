@@ -38,7 +38,6 @@ LINES = (
     "results=a/${seed} seed=1,2 algo=dsgd,dsgt",
     "++algo.schedule=fixed seed=0,1",
     "algo={name:dnasa,multiplier:2},{name:dnasa,multiplier:3} seed=0,1",
-    "algo=sgp algo.name=ed algo.schedule=fixed",
 )
 """What can be typed after -m, as far as Hydra itself can compose it."""
 
@@ -240,7 +239,7 @@ def test_a_file_and_a_package_bring_experiments(module, tmp_path, monkeypatch):
     assert [(run.steps, run.algo.options["eta"]) for run in of_command(["experiment=mine"])] == [(7, 0.1), (7, 0.2)]
 
 
-@pytest.mark.parametrize("words", ["algo=gone_one", "experiment=gone_one", "algo.name=gone_one", "topology=0"])
+@pytest.mark.parametrize("words", ["algo=gone_one", "experiment=gone_one", "topology=0"])
 def test_an_unknown_name_lists_the_broken_plugins(words, monkeypatch):
     monkeypatch.setitem(broken_plugins, "gone", "ModuleNotFoundError")
     with pytest.raises(UserError, match=r"called '(gone_one|0)'. .*'gone'\."):
