@@ -1,9 +1,9 @@
 """Make the board from stored runs: targets, gate, choose, score or page.
 
-targets freezes the losses to reach, gate says whether the graph is felt, choose
-writes the chosen settings, score the tables of the report seeds in the folder
-results of the version, page one HTML file. The quick size keeps its files in the
-results folder.
+targets freezes the losses to reach, gate says whether the graph is felt,
+choose writes the chosen settings, score the tables of the report seeds in the
+folder results of the version, page one HTML file. The quick size keeps its
+files in the results folder.
 
 Examples:
   python analysis/make_board.py targets --results results
@@ -27,8 +27,10 @@ if __name__ == "__main__":
 from analysis.board.study import Study
 from analysis.results.errors import in_sentences
 from analysis.results.read import add_source, read
+from bench.base.board import BOARD
+from bench.base.board_file import SIZES
 from bench.base.errors import UserError
-from bench.base.home import ROOT, expanded
+from bench.base.home import expanded
 from bench.base.submissions import ARCHIVE
 from bench.store.files import write_text
 from bench.terminal.command import say
@@ -47,10 +49,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("part", choices=PARTS, metavar="PART", help=", ".join(PARTS))
     add_source(parser, None, "the folder runs of the version if it exists, otherwise results")
-    parser.add_argument(
-        "--board", type=Path, default=ROOT / "board" / "v1", metavar="FOLDER", help="version of the board"
-    )
-    parser.add_argument("--size", choices=("full", "quick"), default="full", help="quick: 8 methods on 2 workloads")
+    parser.add_argument("--board", type=Path, default=BOARD, metavar="FOLDER", help="version of the board")
+    parser.add_argument("--size", choices=SIZES, default="full", help="quick: 8 methods on 2 workloads")
     parser.add_argument("--out", type=Path, metavar="PATH", help="folder of the tables, or HTML file of the page")
     about = "include board/submissions/NAME; choose writes its settings there"
     parser.add_argument("--submission", metavar="NAME", help=about)

@@ -33,6 +33,8 @@ if __name__ == "__main__":
     begin()
 
 from bench.base import preemption
+from bench.base.board import BOARD, Board
+from bench.base.board_file import SIZES, read
 from bench.base.errors import UserError
 from bench.base.home import ROOT
 from bench.base.registry import say_broken_plugins
@@ -51,7 +53,6 @@ from bench.sweep.protocol.pieces import (
     valid,
 )
 from bench.sweep.protocol.progress import show_progress
-from bench.sweep.protocol.read import BOARD, SIZES, Board, read
 from bench.sweep.protocol.sealed import write_sealed
 from bench.sweep.protocol.submission import folder_of, read_submission
 from bench.sweep.protocol.verify import pack, verify
@@ -121,8 +122,7 @@ def run(given: argparse.Namespace, board: Board) -> int:
         return pilot(given, found, console, errors)
     results, device = Path(typed(given.words, "results", "results")), typed(given.words, "device", "cpu")
     times, archived = measured_times(results, device), archived_runs([*given.done, *board.archives])
-    todo = first_minutes(board, composed(found, given.words), given.minutes, times, archived)
-    todo = valid(todo, errors)
+    todo = valid(first_minutes(board, composed(found, given.words), given.minutes, times, archived), errors)
     if not todo:
         console.print(f"All runs of {given.subject} are done.")
         return 0

@@ -10,9 +10,9 @@ import pandas as pd
 
 from analysis.board.choose import CHOICE, DEV, NATIVE, TUNED
 from analysis.board.markdown import as_lines, number
-from analysis.board.protocol import YARDSTICK, Protocol
 from analysis.board.totals import total
 from analysis.tables.format import in_markdown
+from bench.base.board import YARDSTICK, Board
 
 TRACKED, POOLED = "dsgt", "pooled_dsgd"
 """D-SGD with gradient tracking, and on the exact average of all nodes."""
@@ -38,7 +38,7 @@ class Answer:
 class Scored:
     """The standings and the scores of every run, with the names of entrants."""
 
-    protocol: Protocol
+    board: Board
     standings: pd.DataFrame
     runs: pd.DataFrame
     label: Label
@@ -84,7 +84,7 @@ def _untuned(scored: Scored) -> Answer | None:
 
 def _by_stratum(scored: Scored) -> Answer:
     rows = []
-    for stratum in dict.fromkeys(scored.protocol.strata.values()):
+    for stratum in dict.fromkeys(scored.board.strata.values()):
         cells = []
         for rule in (NATIVE, DEV, TUNED):
             mine = scored.of(rule)
@@ -101,7 +101,7 @@ def _by_stratum(scored: Scored) -> Answer:
 def _communication(scored: Scored) -> Answer | None:
     base = scored.of(TUNED)["score"]
     rows = []
-    for price in scored.protocol.prices:
+    for price in scored.board.prices:
         mine = scored.of(TUNED, price)
         if mine.empty:
             continue

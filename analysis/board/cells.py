@@ -10,11 +10,11 @@ import numpy as np
 import pandas as pd
 
 from analysis.board.grid import belongs
-from analysis.board.protocol import Entrant, Protocol, Workload
 from analysis.board.usual import Labels, usual
 from analysis.results.errors import NoData
 from analysis.results.numbers import missing
 from analysis.results.results import HOW, OUTCOME, Results
+from bench.base.board import Board, Entrant, Workload
 from bench.store.record import ADDED, SINCE
 
 LOSS = "node_loss"
@@ -46,7 +46,7 @@ class Curve:
     minimum: float = np.nan
 
 
-def cells(results: Results, protocol: Protocol, workloads: Mapping[str, Workload], changed: int = 0) -> pd.DataFrame:
+def cells(results: Results, board: Board, workloads: Mapping[str, Workload], changed: int = 0) -> pd.DataFrame:
     """Return one row per run of these workloads, with the columns ``COLUMNS``.
 
     A run belongs to an entrant on a workload if it has all settings that the protocol gives it: those that the protocol
@@ -60,10 +60,10 @@ def cells(results: Results, protocol: Protocol, workloads: Mapping[str, Workload
     rows = [
         {"run_id": run["run_id"], "diverged": diverged, "seed": int(run["seed"]), **found}
         for run, diverged in zip(finals[labels].to_dict("records"), gone, strict=True)
-        for found in _places(results, protocol, workloads, {str(k): v for k, v in run.items()}, changed, known)
+        for found in _places(results, board, workloads, {str(k): v for k, v in run.items()}, changed, known)
     ]
     columns = [*COLUMNS, *(["changed"] if changed else [])]
-    order = {name: place for place, name in enumerate([*protocol.entrants, *workloads])}
+    order = {name: place for place, name in enumerate([*board.everyone, *workloads])}
     rows.sort(key=lambda row: (order[row["entrant"]], order[row["workload"]]))
     return pd.DataFrame(rows, columns=columns).astype({"diverged": bool, "seed": int})
 
@@ -100,7 +100,7 @@ def curves(results: Results, table: pd.DataFrame) -> dict[str, Curve]:
 
 def _places(
     results: Results,
-    protocol: Protocol,
+    board: Board,
     workloads: Mapping[str, Workload],
     run: Labels,
     changed: int,
@@ -108,15 +108,15 @@ def _places(
 ) -> Iterator[dict[str, Any]]:
     """Yield the entrants and workloads that a run belongs to, as columns of the table; ``known``: expected labels."""
     declared, older = results.facts.get(run["run_id"], {}).get("algorithm") or {}, _older(run)
-    for entrant in (one for one in protocol.entrants.values() if one.algo == run["algo"]):
-        tuned = [name for name in (entrant.option, SCHEDULE) if name is not None]
+    for entrant in (one for one in board.everyone.values() if one.method == run["algo"]):
+        tuned = [name for name in (entrant.stepsize, SCHEDULE) if name is not None]
         values = {name: run[name] for name in tuned if not missing(run.get(name))}
         for workload in workloads.values():
-            if run["dataset"] != workload.settings["dataset"]:
+            if run["dataset"] != workload.set["dataset"]:
                 continue
             key = (entrant.name, workload.name, *(declared.get(name) for name in DECLARED))
             if key not in known:
-                known[key] = expected(protocol, entrant, workload, declared)
+                known[key] = expected(board, entrant, workload, declared)
             wanted = known[key]
             if (run["topology"], run["steps"]) != (wanted["topology"], wanted["steps"]):  # saves most of the time
                 continue
@@ -124,19 +124,19 @@ def _places(
             other = {name: run.get(name) for name in sorted(names) if not _has(run, name, wanted.get(name), older)}
             if len(other) != changed or not set(other) <= set(results.options):
                 continue
-            if belongs(protocol, entrant, workload, values.get(str(entrant.option)), values.get(SCHEDULE), run["seed"]):
+            if belongs(board, entrant, workload, values.get(str(entrant.stepsize)), values.get(SCHEDULE), run["seed"]):
                 text = " ".join(f"{name}={_short(value)}" for name, value in other.items())
                 place = {"workload": workload.name, "entrant": entrant.name, "changed": text}
                 yield {**place, "values": values, "setting": named(values)}
 
 
-def expected(protocol: Protocol, entrant: Entrant, workload: Workload, declared: Mapping[str, Any]) -> Labels:
+def expected(board: Board, entrant: Entrant, workload: Workload, declared: Mapping[str, Any]) -> Labels:
     """Return the labels that the protocol gives the runs of an entrant; ``declared``: the declaration of the run."""
     gradients = int(declared.get("gradients", declared.get("samples", 1)))
-    steps = max(1, (int(workload.budget) - int(declared.get("start_samples", 0))) // gradients)
+    steps = max(1, (workload.budget - int(declared.get("start_samples", 0))) // gradients)
     exact = {"dtype": "float64"} if declared.get("requires_float64") else {}
-    stated = {**protocol.common, **workload.settings, **exact, **entrant.settings, "algo": entrant.algo}
-    labels = usual({**stated, "steps": steps, "eval_every": max(1, steps // protocol.evaluations)}, entrant.conf)
+    stated = {**board.common, **workload.set, **exact, **entrant.set, "algo": entrant.method}
+    labels = usual({**stated, "steps": steps, "eval_every": max(1, steps // board.evaluations)}, entrant.conf)
     return {name: value for name, value in labels.items() if name.partition(".")[0] not in HOW}
 
 

@@ -9,10 +9,11 @@ import numpy as np
 import pandas as pd
 
 from analysis.board.cells import Curve, named
-from analysis.board.protocol import YARDSTICK, Protocol, Workload
 from analysis.board.scoring import CostOf, Judge, at_price, yardstick_runs
 from analysis.board.targets import aims_of
 from analysis.results.errors import NoData
+from analysis.study.score import Price
+from bench.base.board import TUNING, YARDSTICK, Board, Workload
 
 TUNED, DEV, NATIVE = RULESETS = ("tuned", "dev", "native")
 ALL = "all"
@@ -25,7 +26,7 @@ EQUAL = 1e-9
 
 
 def graded(
-    protocol: Protocol,
+    board: Board,
     workloads: Iterable[Workload],
     table: pd.DataFrame,
     curves: Mapping[str, Curve],
@@ -37,19 +38,19 @@ def graded(
     ``yardstick`` marks tuned D-SGD, and ``whole`` the settings with all tuning seeds. ``cost_of`` is another cost than
     gradients.
     """
-    cost_of = cost_of or at_price(curves, protocol.prices[CHOICE])
+    cost_of = cost_of or at_price(curves, Price(**board.prices[CHOICE]))
     rows, parts = frozen.set_index("workload", drop=False), []
     for workload in workloads:
-        mine = table[(table["workload"] == workload.name) & table["seed"].isin(workload.tune)]
+        mine = table[(table["workload"] == workload.name) & table["seed"].isin(workload.seeds[TUNING])]
         if mine.empty:
             continue
         if workload.name not in rows.index:
             raise NoData(f"targets.csv has no row for {workload.name}; repeat make_board.py targets")
         aims = aims_of(rows.loc[workload.name].to_dict(), mine, curves)
-        judge = Judge(workload, aims, curves, cost_of, protocol.count)
+        judge = Judge(workload, aims, curves, cost_of, board.targets)
         ours = yardstick_runs(judge, mine)
         scored = judge.scored(mine, ours)
-        tried = scored.groupby(["entrant", "setting"])["seed"].transform("nunique") == len(workload.tune)
+        tried = scored.groupby(["entrant", "setting"])["seed"].transform("nunique") == len(workload.seeds[TUNING])
         parts.append(scored.assign(yardstick=scored["run_id"].isin(ours["run_id"]), whole=tried))
     if not parts:
         raise NoData("no run with a tuning seed was found")
@@ -97,11 +98,11 @@ def best_setting(means: pd.Series, runs: pd.DataFrame) -> tuple[str, int]:
     return min(tied, key=lambda name: (finals[name], name)), len(tied)
 
 
-def native(protocol: Protocol) -> list[dict[str, Any]]:
+def native(board: Board) -> list[dict[str, Any]]:
     """Return the settings of the entrants that leave no number to choose."""
     return [
-        {"ruleset": NATIVE, "workload": ALL, "method": entrant.name, **_typed(entrant.native)}
-        for entrant in protocol.entrants.values()
+        {"ruleset": NATIVE, "workload": ALL, "method": entrant.name, **entrant.native}
+        for entrant in board.everyone.values()
         if entrant.native is not None
     ]
 

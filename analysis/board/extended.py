@@ -7,18 +7,38 @@ from pathlib import Path
 
 import yaml
 
-from analysis.board.protocol import Protocol, entrants_of
 from analysis.results.errors import NoData
+from bench.base.board import REPORTING, SEALED, Board, Workload
+from bench.base.board_file import entrant
 from bench.base.submissions import wrong_entrant
 from bench.base.unique_yaml import load_unique
 
 
-def sealed_protocol(protocol: Protocol) -> Protocol:
-    """Return the protocol whose workloads are the sealed ones."""
-    return replace(protocol, workloads=protocol.sealed, dev={}, side={}, sealed={})
+def sealed_board(board: Board) -> Board:
+    """Return the protocol whose workloads are the sealed ones, none before bench/board.py has drawn them.
+
+    Raises:
+        NoData: They are those of another version.
+    """
+    return replace(board, workloads=_sealed(board), dev={}, side={})
 
 
-def with_submission(protocol: Protocol, folder: Path) -> Protocol:
+def _sealed(board: Board) -> dict[str, Workload]:
+    """Return the sealed workloads, with the report seeds of the others."""
+    file = board.folder / SEALED
+    if not file.is_file():
+        return {}
+    said = load_unique(file.read_text(encoding="utf-8"))
+    if said["version"] != board.hash:
+        raise NoData(f"{file} is of the version {said['version']}; repeat python bench/board.py run sealed")
+    report = max((workload.seeds[REPORTING] for workload in board.workloads.values()), key=len)
+    return {
+        name: Workload(name, one["stratum"], one["budget"], one["set"], (), {REPORTING: report}, phase="sealed")
+        for name, one in said["workloads"].items()
+    }
+
+
+def with_submission(board: Board, folder: Path) -> Board:
     """Return the protocol with the entrant of a submission, whose name is that of its folder.
 
     Raises:
@@ -29,19 +49,15 @@ def with_submission(protocol: Protocol, folder: Path) -> Protocol:
         raise NoData(f"there is no {file}; give the name of a folder in {folder.parent} with --submission")
     try:
         said = load_unique(file.read_text(encoding="utf-8"))["entrant"]
-        if wrong := wrong_entrant(folder.name, said, protocol.entrants):
+        if wrong := wrong_entrant(folder.name, said, board.everyone):
             raise NoData(f"{file}: {wrong}")
-        found = entrants_of({folder.name: said}, protocol.grids, bound=False)
+        mine = entrant(folder.name, said, board.grids)
     except (KeyError, TypeError, AttributeError, ValueError, RecursionError, yaml.YAMLError) as error:
         raise NoData(f"{file} lacks or misstates {error}") from error
-    mine = {name: replace(entrant, conf=folder / "conf") for name, entrant in found.items()}
-    return replace(protocol, entrants=protocol.entrants | mine)
+    return replace(board, entrants={**board.entrants, folder.name: replace(mine, conf=folder / "conf")})
 
 
-def side_protocol(protocol: Protocol, name: str) -> Protocol:
+def side_board(board: Board, name: str) -> Board:
     """Return the protocol of a side table: the workload that it is based on with other settings, and its entrants."""
-    said = protocol.side[name]
-    base = protocol.workloads[said["base"]]
-    changed = replace(base, name=name, settings={**base.settings, **(said.get("set") or {})})
-    entrants = entrants_of(said["entrants"], protocol.grids, bound=False)
-    return replace(protocol, workloads={name: changed}, dev={}, entrants=entrants, side={})
+    side = board.side[name]
+    return replace(board, workloads={name: side.workload}, dev={}, entrants=side.entrants, bounds={}, side={})

@@ -9,13 +9,13 @@ import numpy as np
 import pandas as pd
 
 from analysis.board.cells import Curve
-from analysis.board.protocol import YARDSTICK, Workload
 from analysis.board.totals import total
 from analysis.results.errors import NoData
+from bench.base.board import GATE, YARDSTICK, Workload
 
 POOLED = f"pooled_{YARDSTICK}"
 """The bound that averages exactly, as on the complete graph."""
-GATE = "python bench/board.py run gate --workload"
+RUN = "python bench/board.py run gate --workload"
 LEAST = 0.01
 """The graph is felt if D-SGD ends this part of F_0 − F_ref above the complete graph."""
 
@@ -26,7 +26,7 @@ def gate(
     """Return one row per workload: how far tuned D-SGD ends above the complete graph, as a part of F_0 − F_ref."""
     rows, out = frozen.set_index("workload"), []
     for workload in workloads:
-        seeds = workload.gate or workload.tune
+        seeds = workload.seeds[GATE]
         mine = table[(table["workload"] == workload.name) & table["seed"].isin(seeds)]
         gap = float(rows.loc[workload.name, "start"] - rows.loc[workload.name, "reference"])
         ours, theirs = (_best_finals(workload.name, mine, name, curves, len(seeds)) for name in (YARDSTICK, POOLED))
@@ -50,6 +50,6 @@ def _best_finals(
         values = pd.Series(np.where(some["diverged"], np.inf, finals), index=some["seed"]).fillna(np.inf)
         found.append((float(values.median()), str(setting), values))
     if not found or not np.isfinite(min(found, key=lambda each: each[:2])[0]):
-        raise NoData(f"{workload} has no finished runs of {entrant} with all seeds of the gate; type {GATE} {workload}")
+        raise NoData(f"{workload} has no finished runs of {entrant} with all seeds of the gate; type {RUN} {workload}")
     _, setting, values = min(found, key=lambda each: each[:2])
     return setting, values

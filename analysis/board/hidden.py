@@ -9,8 +9,8 @@ import pandas as pd
 
 from analysis.board.cells import cells, curves
 from analysis.board.choose import TUNED, graded, setting_of
-from analysis.board.protocol import YARDSTICK, Protocol
 from analysis.results.results import Results
+from bench.base.board import YARDSTICK, Board
 
 KEYS = ["method", "number"]
 CHANGE = "change"
@@ -25,21 +25,21 @@ class Extremes(NamedTuple):
     best_by: str
 
 
-def hidden(results: Results, protocol: Protocol, chosen: pd.DataFrame, frozen: pd.DataFrame) -> pd.DataFrame:
+def hidden(results: Results, board: Board, chosen: pd.DataFrame, frozen: pd.DataFrame) -> pd.DataFrame:
     """Return one row per entrant and changed number: the change of its tuned score on each workload, and their mean.
 
     Both scores are in gradients and have the seeds of the changed runs.
     """
-    some = {name: protocol.workloads[name] for name in protocol.hidden["workloads"] if name in protocol.workloads}
+    some = {name: board.workloads[name] for name in board.hidden["workloads"] if name in board.workloads}
     columns = [*KEYS, *some, CHANGE]
-    usual, other = cells(results, protocol, some), cells(results, protocol, some, changed=1)
+    usual, other = cells(results, board, some), cells(results, board, some, changed=1)
     # a variant of D-SGD is no entrant, and would be a candidate for the yardstick
     other = other[other["changed"].map(_is_number) & (other["entrant"] != YARDSTICK)]
     if other.empty:
         return pd.DataFrame(columns=columns)
     both = pd.concat([usual.assign(changed=""), other], ignore_index=True)
-    found = graded(protocol, some.values(), both, curves(results, both), frozen)
-    found = found[_at(found, chosen) & found["seed"].isin(protocol.hidden["seeds"])]
+    found = graded(board, some.values(), both, curves(results, both), frozen)
+    found = found[_at(found, chosen) & found["seed"].isin(board.hidden["seeds"])]
     scores = found.set_index(["workload", "entrant", "seed", "changed"])["score"].unstack()
     changes = scores.sub(scores[""], axis=0).drop(columns="").groupby(level=["workload", "entrant"]).mean()
     table = changes.stack().dropna().unstack("workload").reindex(columns=list(some))

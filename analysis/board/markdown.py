@@ -9,8 +9,8 @@ import pandas as pd
 
 from analysis.board.choose import DEV, NATIVE, TUNED
 from analysis.board.hidden import extremes
-from analysis.board.protocol import Protocol
 from analysis.tables.format import in_cell, in_markdown
+from bench.base.board import Board
 from bench.base.provenance import MARKS
 
 RULES = {
@@ -23,17 +23,17 @@ Label = Callable[[str], str]
 
 
 def standings_markdown(
-    protocol: Protocol, standings: pd.DataFrame, label: Label, warnings: Iterable[str] = (), first: Iterable[str] = ()
+    board: Board, standings: pd.DataFrame, label: Label, warnings: Iterable[str] = (), first: Iterable[str] = ()
 ) -> str:
     """Return all standings: ``first``, then the price of not tuning, then a table per ruleset and price."""
     lines = [
-        f"# The board, version {in_markdown(protocol.version)}",
+        f"# The board, version {in_markdown(board.number)}",
         "",
-        f"Hash of rules, protocol and targets: `{protocol.hash}`",
+        f"Hash of rules, protocol and targets: `{board.hash}`",
         "",
         *(line for sentence in warnings for line in (f"> {in_markdown(sentence)}", "")),
         "A score of 1 means half of the cost of tuned D-SGD, a score of −1 twice its cost. Methods in one tier do not "
-        f"differ beyond their seeds (simultaneous intervals at 1 − 0.05/{protocol.comparisons}).",
+        f"differ beyond their seeds (simultaneous intervals at 1 − 0.05/{board.comparisons}).",
         "",
         *first,
         "## What does not tuning cost?",

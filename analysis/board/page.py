@@ -33,12 +33,12 @@ def page(study: Study) -> str:
     style = (HERE.parent / "report" / "page.css").read_text(encoding="utf-8")
     text = visible(
         made.get_template("board.html.j2").render(
-            protocol=study.protocol,
+            board=study.board,
             warnings=study.warnings,
             rules=RULES,
             answers=study.answers,
             quick=study.size == "quick",
-            hidden=study.protocol.hidden["workloads"],
+            hidden=study.board.hidden["workloads"],
             marks=MARKS,
             version=__version__,
             style=style + (HERE / "board.css").read_text(encoding="utf-8"),

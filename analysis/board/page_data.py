@@ -12,11 +12,11 @@ import pandas as pd
 from analysis.board.cells import Curve
 from analysis.board.choose import OPTION
 from analysis.board.hidden import extremes
-from analysis.board.protocol import Entrant, Workload
 from analysis.board.scores import profiles
 from analysis.board.study import Study
 from analysis.board.targets import aims_of
 from analysis.results.results import Results
+from bench.base.board import Entrant, Workload
 
 FACTORS = tuple(float(2.0**power) for power in np.arange(-3, 3.01, 0.25))
 """Costs relative to tuned D-SGD at which the page draws profiles."""
@@ -26,17 +26,17 @@ OF_RUN = ("steps", "eval_every", "eval_spacing", "dtype")
 
 def page_data(study: Study) -> dict[str, Any]:
     """Return all that the page shows, as lists and dictionaries without NaN."""
-    protocol = study.protocol
+    board = study.board
     names = list(dict.fromkeys(study.standings["method"]))
     beside = study.side if study.sealed is None else {**study.side, "sealed": study.sealed}
     return {
-        "strata": list(dict.fromkeys(protocol.strata.values())),
+        "strata": list(dict.fromkeys(board.strata.values())),
         "prices": list(dict.fromkeys(study.standings["price"])),
         "factors": FACTORS,
         "methods": {name: _method(study, name) for name in names},
         "standings": _records(study.standings),
         "tries": {str(name): _rounded(some["score"]) for name, some in study.tries.groupby("method", sort=False)},
-        "profiles": [{**one, "solved": _rounded(one["solved"])} for one in profiles(protocol, study.scored, FACTORS)],
+        "profiles": [{**one, "solved": _rounded(one["solved"])} for one in profiles(board, study.scored, FACTORS)],
         "hidden": {name: [_plain(value) for value in one] for name, one in extremes(study.hidden).items()},
         "cells": _cells(study),
         "side": {name: _records(table) for name, table in beside.items()},
@@ -49,8 +49,8 @@ def _method(study: Study, entrant: str) -> dict[str, Any]:
     said = study.results.declared.get(study.algo(entrant), {})
     return {
         "label": study.label(entrant),
-        "bound": study.protocol.entrants[entrant].bound,
-        "native": study.protocol.entrants[entrant].native is not None,
+        "bound": entrant in study.board.bounds,
+        "native": study.board.everyone[entrant].native is not None,
         "ranked": study.ranked(entrant),
         "family": said.get("family", study.algo(entrant)),
         "needs": list(said.get("needs", ())),
@@ -79,13 +79,13 @@ def _cells(study: Study) -> list[dict[str, Any]]:
                 "setting": ours["setting"].iloc[0],
                 "scores": {str(p): round(float(some["score"].mean()), 3) for p, some in runs.groupby("price")},
                 "missed": int(ours["missed"].sum()),
-                "targets": study.protocol.count * len(ours),
+                "targets": study.board.targets * len(ours),
                 "diverged": int(ours["diverged"].sum()),
                 **_curve([(study.curves[run], aims[workload][seed]) for run, seed in _pairs(ours)]),
                 "command": command(
                     study.results,
-                    study.protocol.workloads[str(workload)],
-                    study.protocol.entrants[str(name)],
+                    study.board.workloads[str(workload)],
+                    study.board.everyone[str(name)],
                     ours["values"].iloc[0],
                     labels.loc[ours["run_id"].iloc[0]],
                     [int(seed) for seed in ours["seed"]],
@@ -119,7 +119,7 @@ def command(
     """Return the command that repeats the runs of a cell."""
     own = {key: labels[key] for key in OF_RUN if key in labels and pd.notna(labels[key])}
     chosen = {OPTION + name: value for name, value in values.items()}
-    settings = {**workload.settings, **own, **entrant.settings, "algo": entrant.algo, **chosen}
+    settings = {**workload.set, **own, **entrant.set, "algo": entrant.method, **chosen}
     words = [f"{key}={_word(value)}" for key, value in settings.items()]
     several = ["-m"] if len(seeds) > 1 else []
     words.append(f"seed={','.join(map(str, sorted(seeds)))}")

@@ -11,14 +11,15 @@ import pandas as pd
 from analysis.board.best_of import best_of
 from analysis.board.cells import Curve
 from analysis.board.choose import ALL, RULESETS, TUNED, setting_of
-from analysis.board.protocol import YARDSTICK, Protocol
 from analysis.board.scoring import CostOf, Judge, at_price
 from analysis.board.targets import aims_of
 from analysis.board.totals import Scores, stratum_means, tier_ranges, tiers, total, weights
 from analysis.results.errors import NoData
+from analysis.study.score import Price
+from bench.base.board import REPORTING, YARDSTICK, Board
 
 
-def reported(protocol: Protocol, table: pd.DataFrame, chosen: pd.DataFrame) -> pd.DataFrame:
+def reported(board: Board, table: pd.DataFrame, chosen: pd.DataFrame) -> pd.DataFrame:
     """Return the runs with report seeds at the chosen settings, with their ruleset; a run may be in several."""
     parts = []
     for row in chosen.to_dict("records"):
@@ -26,14 +27,14 @@ def reported(protocol: Protocol, table: pd.DataFrame, chosen: pd.DataFrame) -> p
         mine = table[(table["entrant"] == row["method"]) & (table["setting"] == setting)]
         mine = mine if row["workload"] == ALL else mine[mine["workload"] == row["workload"]]
         parts.append(mine.assign(ruleset=row["ruleset"]))
-    seeds = {name: set(workload.report) for name, workload in protocol.workloads.items()}
+    seeds = {name: set(workload.seeds[REPORTING]) for name, workload in board.workloads.items()}
     found = pd.concat(parts, ignore_index=True) if parts else table.assign(ruleset="")
     due = [seed in seeds[name] for name, seed in zip(found["workload"], found["seed"], strict=True)]
     return found[pd.Series(due, index=found.index, dtype=bool)]
 
 
 def scored(
-    protocol: Protocol,
+    board: Board,
     runs: pd.DataFrame,
     curves: Mapping[str, Curve],
     frozen: pd.DataFrame,
@@ -47,28 +48,28 @@ def scored(
     Raises:
         NoData: A workload lacks such runs of D-SGD.
     """
-    prices = {name: at_price(curves, price) for name, price in protocol.prices.items()} | dict(clocks or {})
+    prices = {name: at_price(curves, Price(**price)) for name, price in board.prices.items()} | dict(clocks or {})
     rows, parts = frozen.set_index("workload", drop=False), []
     for name, mine in runs.groupby("workload", sort=False):
         ours = mine[(mine["entrant"] == YARDSTICK) & (mine["ruleset"] == against)]
         if ours.empty or name not in rows.index:
             raise NoData(f"{name} has no report runs of {YARDSTICK} ({against}), or no row in targets.csv")
-        workload = protocol.workloads[str(name)]
-        if absent := sorted(set(workload.report) - set(ours["seed"])):
+        workload = board.workloads[str(name)]
+        if absent := sorted(set(workload.seeds[REPORTING]) - set(ours["seed"])):
             command = f"python bench/board.py run {workload.report_phase} --workload {name}"
             raise NoData(
                 f"{name} has no readable run of {YARDSTICK} ({against}) with the seeds {absent}; type {command}"
             )
         aims = aims_of(rows.loc[name].to_dict(), mine, curves)
         for price, cost_of in prices.items():
-            judge = Judge(workload, aims, curves, cost_of, protocol.count)
+            judge = Judge(workload, aims, curves, cost_of, board.targets)
             parts.append(judge.scored(mine, ours).assign(price=price))
     if not parts:
         raise NoData("no run with a report seed has a chosen setting")
     return pd.concat(parts, ignore_index=True)
 
 
-def standings(protocol: Protocol, found: pd.DataFrame, ranked: Callable[[str], bool]) -> pd.DataFrame:
+def standings(board: Board, found: pd.DataFrame, ranked: Callable[[str], bool]) -> pd.DataFrame:
     """Return one row per ruleset, price and entrant: total with interval, tier with its range, strata, misses.
 
     Entrants that are not ``ranked``, bounds and entrants that lack a run have no tier.
@@ -76,11 +77,11 @@ def standings(protocol: Protocol, found: pd.DataFrame, ranked: Callable[[str], b
     rows: list[dict[str, Any]] = []
     for (ruleset, price), mine in found.groupby(["ruleset", "price"], sort=False):
         scores = {str(name): _by_workload(some) for name, some in mine.groupby("entrant", sort=False)}
-        there = {w: s for w, s in protocol.strata.items() if w in set(mine["workload"])}
-        whole = {name: some for name, some in scores.items() if not _lacking(protocol, some, there)}
-        compared = {n: s for n, s in whole.items() if ranked(n) and not protocol.entrants[n].bound}
-        found_tiers = tiers(compared, there, protocol.comparisons)
-        ranges = tier_ranges(compared, there, protocol.comparisons)
+        there = {w: s for w, s in board.strata.items() if w in set(mine["workload"])}
+        whole = {name: some for name, some in scores.items() if not _lacking(board, some, there)}
+        compared = {n: s for n, s in whole.items() if ranked(n) and n not in board.bounds}
+        found_tiers = tiers(compared, there, board.comparisons)
+        ranges = tier_ranges(compared, there, board.comparisons)
         for name, some in scores.items():
             own = total(some, there) if name in whole else None
             runs = mine[mine["entrant"] == name]
@@ -99,15 +100,15 @@ def standings(protocol: Protocol, found: pd.DataFrame, ranked: Callable[[str], b
                     "behind": gap.value if gap else np.nan,
                     **stratum_means(some, there),
                     "missed": int(runs["missed"].sum()),
-                    "targets": protocol.count * len(runs),
+                    "targets": board.targets * len(runs),
                     "diverged": int(runs["diverged"].sum()),
                     "runs": len(runs),
-                    "lacks": " ".join(_lacking(protocol, some, there)),
+                    "lacks": " ".join(_lacking(board, some, there)),
                     "workloads": " ".join(there),
                 }
             )
     out = pd.DataFrame(rows)
-    order = {name: place for place, name in enumerate([*RULESETS, *protocol.prices, *protocol.networks])}
+    order = {name: place for place, name in enumerate([*RULESETS, *board.prices, *board.networks])}
     keys = {"by_rule": out["ruleset"].map(order), "by_price": out["price"].map(order), "by_score": -out["score"]}
     ordered = out.assign(**keys).sort_values([*keys, "method"], na_position="last")
     return ordered.drop(columns=list(keys)).reset_index(drop=True)
@@ -117,19 +118,18 @@ def _by_workload(runs: pd.DataFrame) -> Scores:
     return {str(name): some.set_index("seed")["score"].sort_index() for name, some in runs.groupby("workload")}
 
 
-def _lacking(protocol: Protocol, scores: Scores, there: Mapping[str, str]) -> list[str]:
+def _lacking(board: Board, scores: Scores, there: Mapping[str, str]) -> list[str]:
     """Return the workloads of which an entrant lacks a report seed."""
-    return [
-        name for name in there if name not in scores or set(scores[name].index) < set(protocol.workloads[name].report)
-    ]
+    due = {name: set(board.workloads[name].seeds[REPORTING]) for name in there}
+    return [name for name in there if name not in scores or set(scores[name].index) < due[name]]
 
 
-def by_tries(protocol: Protocol, graded: pd.DataFrame) -> pd.DataFrame:
+def by_tries(board: Board, graded: pd.DataFrame) -> pd.DataFrame:
     """Return V(K) of every entrant with runs on all workloads: the expected score of the best of K random settings.
 
     A workload with fewer than K settings counts with all of its settings.
     """
-    there = {w: s for w, s in protocol.strata.items() if w in set(graded["workload"])}
+    there = {w: s for w, s in board.strata.items() if w in set(graded["workload"])}
     share, out = weights(there), []
     for name, runs in graded[graded["workload"].isin(list(there))].groupby("entrant", sort=False):
         each = {
@@ -145,7 +145,7 @@ def by_tries(protocol: Protocol, graded: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(out, columns=["method", "settings", "score"])
 
 
-def profiles(protocol: Protocol, found: pd.DataFrame, factors: Sequence[float]) -> Iterator[dict[str, Any]]:
+def profiles(board: Board, found: pd.DataFrame, factors: Sequence[float]) -> Iterator[dict[str, Any]]:
     """Yield for each ruleset, price and entrant the part of (workload, target, seed) reached within each factor.
 
     The factor is relative to the median cost of tuned D-SGD, so that a new entrant changes no curve. A missed target
@@ -158,7 +158,7 @@ def profiles(protocol: Protocol, found: pd.DataFrame, factors: Sequence[float]) 
         )
     }
     for (ruleset, price, name), runs in found.groupby(["ruleset", "price", "entrant"], sort=False):
-        share = weights({w: s for w, s in protocol.strata.items() if w in set(runs["workload"])})
+        share = weights({w: s for w, s in board.strata.items() if w in set(runs["workload"])})
         solved = np.zeros(len(factors))
         for workload, some in runs[runs["workload"].isin(list(share))].groupby("workload"):
             costs, missed = np.stack(list(some["costs"])), some["missed"].to_numpy(int)

@@ -10,9 +10,9 @@ import numpy as np
 import pandas as pd
 
 from analysis.board.cells import Curve
-from analysis.board.protocol import YARDSTICK, Workload
 from analysis.results.errors import NoData
 from analysis.study.score import MISS, Price, costs_to_reach, score, yardstick
+from bench.base.board import TUNING, YARDSTICK, Workload
 
 Aims = Mapping[int, tuple[float, float]]
 """By seed, the loss F_0 at the start and the reference F_ref."""
@@ -112,7 +112,7 @@ def yardstick_runs(judge: Judge, runs: pd.DataFrame) -> pd.DataFrame:
 
     Settings that lack a tuning seed do not count. Ties go to the least mean final loss.
     """
-    ours, seeds = runs[runs["entrant"] == YARDSTICK], judge.workload.tune
+    ours, seeds = runs[runs["entrant"] == YARDSTICK], judge.workload.seeds[TUNING]
     whole = ours[ours.groupby("setting")["seed"].transform("nunique") == len(seeds)]
     if whole.empty:
         wanted = f"no setting of {YARDSTICK} with the tuning seeds {list(seeds)}"

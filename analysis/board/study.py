@@ -13,13 +13,12 @@ from analysis.board.answers import Answer, Scored, answers
 from analysis.board.cells import Curve, cells, curves
 from analysis.board.choose import DEV, TUNED, as_table, choose_dev, choose_tuned, differing, graded, native
 from analysis.board.clock import clocks
-from analysis.board.extended import sealed_protocol, side_protocol, with_submission
+from analysis.board.extended import sealed_board, side_board, with_submission
 from analysis.board.frozen import read_frozen
 from analysis.board.gate import gate
 from analysis.board.grid import check_complete
 from analysis.board.hidden import hidden
 from analysis.board.markdown import hidden_markdown, side_markdown, standings_markdown
-from analysis.board.protocol import Protocol, read_protocol
 from analysis.board.scores import by_tries, reported, scored, standings
 from analysis.board.side import SideTable
 from analysis.board.targets import MINIMUM, freeze
@@ -28,6 +27,8 @@ from analysis.results.labels import marked, method_name
 from analysis.results.results import Results
 from analysis.results.warnings import warnings
 from analysis.tables.format import csv
+from bench.base.board import Board
+from bench.base.board_file import read
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,15 +65,15 @@ class Study:
         return warnings(self.results)
 
     @cached_property
-    def protocol(self) -> Protocol:
-        """The protocol, with the hash of the version."""
-        found = read_protocol(self.folder, self.size)
+    def board(self) -> Board:
+        """The protocol, with the entrant of the submission."""
+        found = read(self.folder, self.size)
         return with_submission(found, self.submission) if self.submission else found
 
     @cached_property
     def table(self) -> pd.DataFrame:
         """The runs of all workloads, the development problems and not the side tables."""
-        return cells(self.results, self.protocol, {**self.protocol.workloads, **self.protocol.dev})
+        return cells(self.results, self.board, {**self.board.workloads, **self.board.dev})
 
     @cached_property
     def curves(self) -> dict[str, Curve]:
@@ -83,9 +84,9 @@ class Study:
     def fresh_targets(self) -> pd.DataFrame:
         """The targets of the workloads and development problems that have runs."""
         there = set(self.table["workload"])
-        known = {**self.protocol.workloads, **self.protocol.dev}
+        known = {**self.board.workloads, **self.board.dev}
         some = [workload for name, workload in known.items() if name in there]
-        return freeze(self.protocol, some, self.table, self.curves)
+        return freeze(self.board, some, self.table, self.curves)
 
     @cached_property
     def targets(self) -> pd.DataFrame:
@@ -96,37 +97,37 @@ class Study:
     def gate(self) -> pd.DataFrame:
         """Whether the graph is felt on each workload."""
         there = set(self.table["workload"])
-        some = [workload for name, workload in self.protocol.workloads.items() if name in there]
-        frozen = freeze(self.protocol, some, self.table, self.curves)
+        some = [workload for name, workload in self.board.workloads.items() if name in there]
+        frozen = freeze(self.board, some, self.table, self.curves)
         return gate(some, self.table, self.curves, frozen)
 
     @cached_property
     def graded(self) -> pd.DataFrame:
         """The tuning runs of the workloads with their scores."""
-        return graded(self.protocol, self.protocol.workloads.values(), self.table, self.curves, self.targets)
+        return graded(self.board, self.board.workloads.values(), self.table, self.curves, self.targets)
 
     @cached_property
     def choice(self) -> pd.DataFrame:
         """The chosen settings of all rulesets and side tables; the grids must be complete."""
-        known = [*self.protocol.workloads.values(), *self.protocol.dev.values()]
+        known = [*self.board.workloads.values(), *self.board.dev.values()]
         mine = self.submission.name if self.submission else None
-        check_complete(known, self.table, self.protocol.entrants.values(), mine)
+        check_complete(known, self.table, self.board.everyone.values(), mine)
         rows = choose_tuned(self.graded)
-        if set(self.protocol.dev) & set(self.table["workload"]):
-            found = graded(self.protocol, self.protocol.dev.values(), self.table, self.curves, self.targets)
+        if set(self.board.dev) & set(self.table["workload"]):
+            found = graded(self.board, self.board.dev.values(), self.table, self.curves, self.targets)
             rows += choose_dev(found)
         for side in self._side_tables.values():
             rows += side.choice()
-        rows += native(self.protocol)
+        rows += native(self.board)
         return as_table([row for row in rows if mine in (None, row["method"])])
 
     @cached_property
     def _side_tables(self) -> dict[str, SideTable]:
         """The side tables, with the targets of the workload that each is based on."""
         out = {}
-        for name, said in self.protocol.side.items():
-            frozen = self.targets[self.targets["workload"] == said["base"]].assign(workload=name)
-            out[name] = SideTable(self.results, side_protocol(self.protocol, name), frozen)
+        for name, side in self.board.side.items():
+            frozen = self.targets[self.targets["workload"] == side.base].assign(workload=name)
+            out[name] = SideTable(self.results, side_board(self.board, name), frozen)
         return out
 
     @cached_property
@@ -144,30 +145,30 @@ class Study:
     @cached_property
     def scored(self) -> pd.DataFrame:
         """The report runs with their scores at every price."""
-        main = self.table[self.table["workload"].isin(list(self.protocol.workloads))]
-        runs = reported(self.protocol, main, self.chosen)
-        times = clocks(self.results, runs["run_id"], self.protocol.networks)
-        return scored(self.protocol, runs, self.curves, self.targets, times)
+        main = self.table[self.table["workload"].isin(list(self.board.workloads))]
+        runs = reported(self.board, main, self.chosen)
+        times = clocks(self.results, runs["run_id"], self.board.networks)
+        return scored(self.board, runs, self.curves, self.targets, times)
 
     @cached_property
     def standings(self) -> pd.DataFrame:
         """The standings of the rulesets and prices."""
-        return standings(self.protocol, self.scored, self.ranked)
+        return standings(self.board, self.scored, self.ranked)
 
     @cached_property
     def answers(self) -> list[Answer]:
         """The answers of the board in sentences and tables."""
-        return answers(Scored(self.protocol, self.standings, self.scored, self.label))
+        return answers(Scored(self.board, self.standings, self.scored, self.label))
 
     @cached_property
     def tries(self) -> pd.DataFrame:
         """V(K) of every entrant."""
-        return by_tries(self.protocol, self.graded)
+        return by_tries(self.board, self.graded)
 
     @cached_property
     def hidden(self) -> pd.DataFrame:
         """The changes of the tuned scores by changed numbers of the papers; empty without such runs."""
-        return hidden(self.results, self.protocol, self.chosen, self.targets)
+        return hidden(self.results, self.board, self.chosen, self.targets)
 
     @cached_property
     def side(self) -> dict[str, pd.DataFrame]:
@@ -178,19 +179,19 @@ class Study:
     @cached_property
     def sealed(self) -> pd.DataFrame | None:
         """The standings on the sealed workloads, relative to D-SGD's development setting; None if there are none."""
-        protocol = sealed_protocol(self.protocol)
-        table = cells(self.results, protocol, protocol.workloads)
-        runs = reported(protocol, table, self.chosen[self.chosen["ruleset"] != TUNED])
+        board = sealed_board(self.board)
+        table = cells(self.results, board, board.workloads)
+        runs = reported(board, table, self.chosen[self.chosen["ruleset"] != TUNED])
         if runs.empty:
             return None
         courses = curves(self.results, runs.drop_duplicates("run_id"))
-        frozen = pd.DataFrame({"workload": list(protocol.workloads), "rule": MINIMUM})
-        return standings(protocol, scored(protocol, runs, courses, frozen, against=DEV), self.ranked)
+        frozen = pd.DataFrame({"workload": list(board.workloads), "rule": MINIMUM})
+        return standings(board, scored(board, runs, courses, frozen, against=DEV), self.ranked)
 
     def algo(self, entrant: str) -> str:
         """Return the method of an entrant."""
-        known = self.protocol.entrants.get(entrant)
-        return known.algo if known else entrant
+        known = self.board.everyone.get(entrant)
+        return known.method if known else entrant
 
     def ranked(self, entrant: str) -> bool:
         """Return whether the rule of an entrant is verified and published, by the declaration of its runs."""
@@ -210,7 +211,7 @@ class Study:
             "scores.csv": csv(long),
             "standings.csv": csv(self.standings),
             "tries.csv": csv(self.tries),
-            "board.md": standings_markdown(self.protocol, self.standings, self.label, self.warnings, said),
+            "board.md": standings_markdown(self.board, self.standings, self.label, self.warnings, said),
         }
         for name, table in self.side.items():
             files[f"side_{name}.csv"] = csv(table)
@@ -220,5 +221,5 @@ class Study:
             files["board.md"] += side_markdown("sealed", self.sealed, self.label)
         if len(self.hidden):
             files["hidden.csv"] = csv(self.hidden)
-            files["board.md"] += hidden_markdown(list(self.protocol.hidden["workloads"]), self.hidden, self.label)
+            files["board.md"] += hidden_markdown(list(self.board.hidden["workloads"]), self.hidden, self.label)
         return files

@@ -56,6 +56,8 @@ def wrong_entrant(name: str, values: Any, known: Collection[str]) -> str | None:
             f"schedules of entrant must be a list with one schedule, such as [diminishing], got {schedules!r}. "
             "Remove it to use the schedules of each workload."
         )
+    if "stepsize" not in values:
+        return "entrant must state stepsize: the option that the grid sets, or null if the method has none."
     for key, kinds in (("method", str), ("stepsize", str | None)):
         if not isinstance(values.get(key, name), kinds):
             return f"{key} of entrant must be a text, got {values[key]!r}."

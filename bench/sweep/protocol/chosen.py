@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 
 import yaml
 
+from bench.base.board import Board, Entrant
 from bench.base.errors import UserError
 from bench.store.regular import content_of
-from bench.sweep.protocol.read import Board, Entrant
 
 COLUMNS = ("ruleset", "workload", "method")
 """Columns that are no options."""
@@ -103,7 +103,7 @@ def values_to_try(board: Board, entrant: Entrant, chosen: Iterable[Chosen]) -> l
 
     A value that shares its score with others adds none.
     """
-    grid = board.grids[entrant.grid]
+    grid = entrant.grid
     key = f"algo.{entrant.stepsize}"
     mine = [row for row in chosen if row.entrant == entrant.name and not row.tied]
     best = [row.values[key] for row in mine if key in row.values]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from bench.base.board import Board, Entrant
 from bench.base.registry import algorithms
-from bench.sweep.protocol.read import Board, Entrant
 
 
 def variants(board: Board, entrant: Entrant) -> Iterator[Entrant]:

@@ -7,10 +7,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
+from bench.base.board import GATE, REPORTING, TUNING, YARDSTICK, Board, Entrant, Settings, Workload
 from bench.base.errors import UserError
+from bench.base.registry import algorithms
+from bench.method import Properties
 from bench.sweep.protocol.chosen import ALL, TUNED, Chosen, values_to_try
 from bench.sweep.protocol.hidden import variants
-from bench.sweep.protocol.read import Board, Entrant, Settings, Workload
 from bench.sweep.protocol.sealed import sealed
 
 PHASES = {
@@ -66,29 +68,29 @@ def of_workloads(found: Sequence[Cell], names: Sequence[str]) -> list[Cell]:
 
 
 def _gate(board: Board, chosen: Sequence[Chosen]) -> Iterator[Cell]:
-    compared = (board.yardstick, f"pooled_{board.yardstick}")
+    compared = (YARDSTICK, f"pooled_{YARDSTICK}")
     others = [one for one in board.everyone.values() if one.reference and one.name not in compared]
     felt = [board.everyone[name] for name in compared if name in board.everyone]
-    yield from _grids(board, "gate", board.workloads.values(), felt, "gate", chosen)
-    yield from _grids(board, "gate", board.workloads.values(), others, "tune", chosen)  # for F_ref
+    yield from _grids(board, "gate", board.workloads.values(), felt, GATE, chosen)
+    yield from _grids(board, "gate", board.workloads.values(), others, TUNING, chosen)  # for F_ref
 
 
 def _pilot(board: Board, chosen: Sequence[Chosen]) -> Iterator[Cell]:
     some = [board.entrants[name] for name in board.pilot["entrants"] if name in board.entrants]
     for workload in (*board.workloads.values(), *board.dev.values()):
         short = replace(workload, budget=int(workload.budget * board.pilot["budget"]))
-        yield from _grids(board, "pilot", [short], some, "tune", ())
+        yield from _grids(board, "pilot", [short], some, TUNING, ())
 
 
 def _dev(board: Board, chosen: Sequence[Chosen]) -> Iterator[Cell]:
-    return _grids(board, "dev", board.dev.values(), board.everyone.values(), "tune", chosen)
+    return _grids(board, "dev", board.dev.values(), board.everyone.values(), TUNING, chosen)
 
 
 def _tune(board: Board, chosen: Sequence[Chosen]) -> Iterator[Cell]:
-    yield from _grids(board, "tune", board.workloads.values(), board.everyone.values(), "tune", chosen)
+    yield from _grids(board, "tune", board.workloads.values(), board.everyone.values(), TUNING, chosen)
     for side in board.side.values():
         here = _of(side.workload, chosen)
-        yield from _grids(board, "tune", [side.workload], side.entrants.values(), "tune", here)
+        yield from _grids(board, "tune", [side.workload], side.entrants.values(), TUNING, here)
 
 
 def _hidden(board: Board, chosen: Sequence[Chosen]) -> Iterator[Cell]:
@@ -158,15 +160,15 @@ def _settled(board: Board, workload: Workload, entrant: Entrant, chosen: Iterabl
     mine = [row.values for row in chosen if row.entrant == entrant.name and row.workload in (workload.name, ALL)]
     settings = [*mine, *([entrant.native] if entrant.native else [])]
     distinct = {repr(sorted(values.items(), key=str)): values for values in settings}
-    return [_block(board, workload, entrant, values, workload.seeds["report"]) for values in distinct.values()]
+    return [_block(board, workload, entrant, values, workload.seeds[REPORTING]) for values in distinct.values()]
 
 
 def _block(
     board: Board, workload: Workload, entrant: Entrant, options: Settings, seeds: Sequence[int]
 ) -> dict[str, Any]:
     """Return the block of one entrant on one workload with these options."""
-    steps = entrant.steps(workload.budget)
-    declared = entrant.properties
+    declared = declared_of(entrant)
+    steps = max(1, (workload.budget - declared.start_samples) // declared.gradients)
     engine = {} if declared.asynchronous else {"engine": "stacked"}
     exact = {"dtype": "float64"} if declared.requires_float64 else {}
     return {
@@ -181,6 +183,13 @@ def _block(
         "eval_every": max(1, steps // board.evaluations),
         "seed": list(seeds),
     }
+
+
+def declared_of(entrant: Entrant) -> Properties:
+    """Return what the method declares with the options of this entrant."""
+    own = {key.removeprefix("algo."): value for key, value in entrant.set.items() if key.startswith("algo.")}
+    declared: Properties = algorithms[entrant.method].declare_for(own)
+    return declared
 
 
 def seconds(board: Board, cell: Cell, measured: dict[str, float]) -> float:

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import pyarrow as pa
 
 from bench.base import renamed
+from bench.base.board import Board
 from bench.base.errors import Refused, UserError
 from bench.config.blocks import of_blocks
 from bench.config.run_config import RunConfig
@@ -22,7 +23,6 @@ from bench.store.record import FINAL, cut_short
 from bench.store.regular import TABLE, content_of
 from bench.sweep.preflight import check
 from bench.sweep.protocol.phases import Cell, seconds
-from bench.sweep.protocol.read import Board
 from bench.sweep.resume import Run, reusable
 from bench.terminal.console import Console
 from bench.terminal.display import counting

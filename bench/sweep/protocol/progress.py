@@ -8,13 +8,13 @@ from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 
+from bench.base.board import FROZEN, Board
 from bench.base.errors import UserError
 from bench.store.record import FINAL
 from bench.store.stored_run import StoredRun
 from bench.sweep.protocol.chosen import Chosen
 from bench.sweep.protocol.phases import PHASES, Cell, cells, of_workloads, seconds
 from bench.sweep.protocol.pieces import check_words, composed, measured_times
-from bench.sweep.protocol.read import FROZEN, Board
 from bench.terminal.console import Console
 from bench.terminal.table import show_columns
 

@@ -10,14 +10,14 @@ from typing import Any
 
 import yaml
 
-from bench.sweep.protocol.read import Board, Settings, Workload
+from bench.base.board import SEALED, Board, Settings, Workload
 
 KINDS = {
     "Z1": ("quadratics", ("dimension", "condition", "spread", "noise")),
     "Z2": ("factorisation", ("observed", "noise")),
 }
 """The problems, with the options that are drawn."""
-FILE = "sealed.yaml"
+STRATUM = "Z"
 
 
 def sealed(board: Board, version: str) -> dict[str, Workload]:
@@ -33,15 +33,16 @@ def sealed(board: Board, version: str) -> dict[str, Workload]:
             drawn["scale"] = _short(0.1 / condition)
         network = {key: _one_of(ranges[key], version, name, key) for key in ("nodes", "topology")}
         settings = {"dataset": dataset, **drawn, **network, "batch_size": 1, "dtype": "float64"}
-        out[name] = Workload(name, "sealed", ranges["budget"], settings, (), board.seeds)
+        out[name] = Workload(name, STRATUM, ranges["budget"], settings, (), board.seeds, phase="sealed")
     return out
 
 
 def write_sealed(board: Board) -> Path:
     """Write the sealed workloads to a file, from which the analysis reads them."""
-    version, file = board.version(), board.folder / FILE
+    version, file = board.version(), board.folder / SEALED
     found = {
-        name: {"stratum": "Z", "budget": one.budget, "set": one.set} for name, one in sealed(board, version).items()
+        name: {"stratum": one.stratum, "budget": one.budget, "set": one.set}
+        for name, one in sealed(board, version).items()
     }
     text = yaml.safe_dump({"version": version, "workloads": found}, sort_keys=False)
     file.write_text("# Drawn from the hash of the version by bench/board.py run sealed.\n" + text, encoding="utf-8")

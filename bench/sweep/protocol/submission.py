@@ -10,12 +10,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from bench.base.board import Board, Entrant
+from bench.base.board_file import SIZES, entrant, read, yaml_of
 from bench.base.errors import UserError, closest
 from bench.base.registry import MODULES, algorithms, broken_plugins, discover
 from bench.base.submissions import wrong_entrant
 from bench.sweep.protocol.chosen import Chosen, chosen_of_submission
 from bench.sweep.protocol.phases import Cell, cells
-from bench.sweep.protocol.read import SIZES, Board, Entrant, entrant, read, yaml_of
 
 FILES = ("submission.yaml", "chosen.csv", "runs.parquet")
 KEYS = {
@@ -88,7 +89,7 @@ def read_submission(name: str, rules: Path) -> Submission:
     module = folder / str(values["file"])
     if not module.is_file() or module.parent != folder or module.suffix != ".py" or not module.stem.isidentifier():
         raise UserError(f"{file}: file must be a Python file in this folder such as mine.py, got '{values['file']}'.")
-    made = entrant(name, values["entrant"])
+    made = entrant(name, values["entrant"], read(rules).grids)
     if not (options := folder / "conf" / "algo" / f"{made.method}.yaml").is_file():
         raise UserError(f"{options} is missing. It has the options of the method '{made.method}' with their defaults.")
     _check_conf(folder / "conf", options, made.method)

@@ -6,7 +6,8 @@ import csv
 from collections.abc import Iterator
 from pathlib import Path
 
-from bench.sweep.protocol.read import BOARD, read
+from bench.base.board import BOARD
+from bench.base.board_file import read
 from hearsay_site.text import table
 
 RESULTS = BOARD / "results"

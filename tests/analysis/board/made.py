@@ -3,9 +3,9 @@
 import numpy as np
 import pandas as pd
 
-from analysis.board.protocol import protocol_of
 from analysis.board.usual import usual
 from analysis.results.results import Results
+from bench.base.board_file import board_of
 
 BATCH, NODES, STEPS = 4, 8, 1024
 """D-SGD reaches target k after 2^(k−1) steps at the rate 1."""
@@ -26,7 +26,13 @@ SAID = {
     "targets": 8,
     "comparisons": 31,
     "networks": [],
-    "grid": {"follow": [0.1, 1], "extension": 2, "extensions": 2},
+    "common": {},
+    "side": {},
+    "sealed": {},
+    "pilot": {},
+    "hidden": {"workloads": []},
+    "milliseconds": {},
+    "grid": {"follow": [0.1, 1], "length": [0.1, 1], "extension": 2, "extensions": 2},
     "schedules": ["fixed"],
     "evaluations": 32,
     "prices": {
@@ -46,8 +52,8 @@ SAID = {
 }
 
 
-def protocol(**changes):
-    return protocol_of({**SAID, **changes})
+def made_board(**changes):
+    return board_of({**SAID, **changes})
 
 
 def run(name, eta, rate, workload, seed, *, minimum=1.0, rounds=1, state="done", topology="ring", floor=0.0, **labels):

@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 from analysis.board.answers import Scored, answers
-from tests.analysis.board.made import protocol
+from tests.analysis.board.made import made_board
 
 WORDS = ("no tuning", "on what", "communication", "heterogeneity")
 """A part of each question."""
@@ -34,7 +34,7 @@ RUNS = [
 
 def found(table=TABLE, runs=RUNS):
     label = {"dsgd": "D-SGD", "dsgt": "D-SGT", "dadam": "D-Adam", "pooled_dsgd": "pooled D-SGD"}.__getitem__
-    made = answers(Scored(protocol(), pd.DataFrame(table), pd.DataFrame(runs), label))
+    made = answers(Scored(made_board(), pd.DataFrame(table), pd.DataFrame(runs), label))
     return {word: answer for answer in made for word in WORDS if word in answer.question}
 
 

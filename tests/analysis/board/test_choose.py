@@ -6,20 +6,20 @@ import yaml
 
 from analysis.board.cells import cells, curves, named
 from analysis.board.choose import choose_dev, choose_tuned, graded, setting_of
-from analysis.board.extended import sealed_protocol, side_protocol
+from analysis.board.extended import sealed_board, side_board
 from analysis.board.gate import gate
 from analysis.board.grid import check_complete
-from analysis.board.protocol import hash_of, protocol_of, read_protocol
 from analysis.board.targets import freeze
 from analysis.results.errors import NoData
-from tests.analysis.board.made import REPORT, SAID, grid, protocol, results, run
+from bench.base.board_file import board_of
+from tests.analysis.board.made import REPORT, SAID, grid, made_board, results, run
 
 DSGD = {0.1: 0.7, 1.0: 1.0, 10.0: 0.5}
 TUNE = (0, 1)
 
 
 def loaded(*runs, dev=False, **changes):
-    board, found = protocol(**changes), results(*runs)
+    board, found = made_board(**changes), results(*runs)
     some = board.dev if dev else board.workloads
     table = cells(found, board, some)
     courses = curves(found, table)
@@ -129,14 +129,14 @@ def test_a_report_seed_may_have_the_schedule_of_another_workload():
 
 def test_methods_that_declare_it_have_float64():
     labels, rows = run("dsgt", 0.1, 1.0, "D1", 0, dtype="float64")
-    found, board = results((labels, rows)), protocol()
+    found, board = results((labels, rows)), made_board()
     found.facts[labels["run_id"]]["algorithm"]["requires_float64"] = True
     assert len(cells(found, board, board.workloads)) == 1
 
 
 def test_the_steps_follow_from_the_declared_gradients_and_the_budget():
     labels, rows = run("dsgt", 0.1, 1.0, "D1", 0, steps=340, eval_every=10)
-    found, board = results((labels, rows)), protocol()
+    found, board = results((labels, rows)), made_board()
     found.facts[labels["run_id"]]["algorithm"] |= {"gradients": 3, "start_samples": 2}
     assert len(cells(found, board, board.workloads)) == 1
 
@@ -169,22 +169,22 @@ def test_a_side_table_has_the_settings_and_entrants_of_its_own():
     side = {
         "lossy": {"base": "T2", "set": {"links": "lossy", "links.p": 0.2}, "entrants": {"dsgd": {"stepsize": "eta"}}}
     }
-    board = side_protocol(protocol(side=side), "lossy")
+    board = side_board(made_board(side=side), "lossy")
     lossy, other = (run(name, 0.1, 1.0, "T2", 0, **lossy_links) for name in ("dsgd", "dsgt"))
     found = results(lossy, run("dsgd", 0.1, 1.0, "T2", 0), other)
     assert cells(found, board, board.workloads)["run_id"].tolist() == [lossy[0]["run_id"]]
 
 
 def test_sealed_workloads_are_read_for_their_version_only(tmp_path):
-    (tmp_path / "board.yaml").write_text(yaml.safe_dump(SAID), encoding="utf-8")
+    board = board_of(SAID, tmp_path)
     drawn = {"Z1": {"stratum": "Z", "budget": 10, "set": {"dataset": "quadratics"}}}
     file = tmp_path / "sealed.yaml"
-    file.write_text(yaml.safe_dump({"version": hash_of(tmp_path), "workloads": drawn}), encoding="utf-8")
-    found = sealed_protocol(read_protocol(tmp_path)).workloads["Z1"]
-    assert (found.stratum, found.budget, found.tune, found.report) == ("Z", 10, (), tuple(REPORT))
+    file.write_text(yaml.safe_dump({"version": board.hash, "workloads": drawn}), encoding="utf-8")
+    found = sealed_board(board).workloads["Z1"]
+    assert (found.stratum, found.budget, found.seeds) == ("Z", 10, {"report": tuple(REPORT)})
     (tmp_path / "rules.md").write_text("changed")
     with pytest.raises(NoData, match="run sealed"):
-        read_protocol(tmp_path)
+        sealed_board(board)
 
 
 def test_a_known_minimum_is_the_reference():
@@ -222,11 +222,12 @@ def test_the_quick_size_has_its_own_budget_and_seeds():
         "seeds": {"tune": [0], "report": [100]},
         "budget": 0.25,
         "schedules": ["fixed"],
+        "hidden": {},
     }
-    board = protocol_of({**SAID, "quick": quick}, "quick")
+    board = board_of({**SAID, "quick": quick}, size="quick")
     assert list(board.workloads) == ["T2"]
-    assert (board.workloads["T2"].budget, board.workloads["T2"].report) == (256, (100,))
-    assert list(board.entrants) == ["dsgd", "pooled_dsgd"]
+    assert (board.workloads["T2"].budget, board.workloads["T2"].seeds["report"]) == (256, (100,))
+    assert list(board.everyone) == ["dsgd", "pooled_dsgd"]
 
 
 def test_settings_have_one_name():
@@ -234,10 +235,11 @@ def test_settings_have_one_name():
 
 
 def test_the_hash_covers_rules_protocol_and_targets(tmp_path):
-    found = [hash_of(tmp_path)]
+    board = board_of(SAID, tmp_path)
+    found = [board.hash]
     for name in ("rules.md", "board.yaml", "targets.csv"):
         (tmp_path / name).write_text(name)
-        found.append(hash_of(tmp_path))
+        found.append(board.hash)
     (tmp_path / "chosen.csv").write_text("no part of the hash")
-    assert hash_of(tmp_path) == found[-1]
+    assert board.hash == found[-1]
     assert len(set(found)) == 4

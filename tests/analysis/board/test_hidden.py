@@ -7,13 +7,13 @@ from analysis.board.cells import cells, curves
 from analysis.board.choose import as_table, choose_tuned, graded
 from analysis.board.hidden import extremes, hidden
 from analysis.board.targets import freeze
-from tests.analysis.board.made import grid, protocol, results, run
+from tests.analysis.board.made import grid, made_board, results, run
 
 USUAL = [*grid("dsgd", {0.1: 0.7, 1.0: 1.0}), *grid("qg_dsgdm", {0.1: 1.0, 1.0: 0.3})]
 
 
 def changes(*variants):
-    board = protocol(hidden={"workloads": ["T1", "T2"], "seeds": [0]})
+    board = made_board(hidden={"workloads": ["T1", "T2"], "seeds": [0]})
     found = results(*USUAL, *variants)
     table = cells(found, board, board.workloads)
     courses = curves(found, table)

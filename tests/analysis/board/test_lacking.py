@@ -10,7 +10,7 @@ from analysis.board.cells import cells, curves
 from analysis.board.choose import graded
 from analysis.board.targets import freeze
 from analysis.results.errors import NoData
-from tests.analysis.board.made import grid, protocol, results
+from tests.analysis.board.made import grid, made_board, results
 
 RUNS = [*grid("dsgd", {0.1: 0.7, 1.0: 1.0}, spread=0.01), *grid("dsgt", {0.1: 2.0, 1.0: 0.3}, spread=0.01)]
 
@@ -24,7 +24,7 @@ def lacking(metric, which, state=None):
 
 
 def scores(found, frozen=None):
-    board = protocol()
+    board = made_board()
     table = cells(found, board, board.workloads)
     courses = curves(found, table)
     frozen = freeze(board, board.workloads.values(), table, courses) if frozen is None else frozen

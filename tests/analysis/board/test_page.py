@@ -13,6 +13,7 @@ from analysis.board.markdown import hidden_markdown, side_markdown, standings_ma
 from analysis.board.page import page
 from analysis.board.study import Study
 from analysis.results.errors import NoData
+from bench.base.errors import UserError
 from tests.analysis.board.made import SAID, grid, results
 from tests.helpers import browser
 
@@ -56,13 +57,13 @@ def test_the_tables(study, tmp_path):
     table = pd.read_csv(tmp_path / "standings.csv")
     both = table[(table["price"] == "gradients") & (table["method"] == "dadam")].set_index("ruleset")["score"]
     assert both["native"] == pytest.approx(both["tuned"])
-    assert study.protocol.hash in files["board.md"]
+    assert study.board.hash in files["board.md"]
     assert "†" in files["board.md"]
 
 
 def test_the_page_has_every_cell_with_its_command(study):
     text = page(study)
-    assert study.protocol.hash in text
+    assert study.board.hash in text
     found = data_of(text)
     assert {cell["ruleset"] for cell in found["cells"] if cell["method"] == "dadam"} == {"tuned", "dev", "native"}
     cell = next(one for one in found["cells"] if (one["method"], one["workload"]) == ("dadam", "T1"))
@@ -138,7 +139,7 @@ def test_a_submission_is_one_more_entrant(study, tmp_path):
     with pytest.raises(NoData, match=r"tuned T1 mine has .*0\.1"):
         _ = Study(study.results, tmp_path, tmp_path, "full", folder).standings
     with pytest.raises(NoData, match=r"submission\.yaml"):
-        _ = Study(study.results, tmp_path, tmp_path, "full", tmp_path / "none").protocol
+        _ = Study(study.results, tmp_path, tmp_path, "full", tmp_path / "none").board
 
 
 @pytest.mark.parametrize(
@@ -165,15 +166,15 @@ def test_a_submission_replaces_neither_an_entrant_nor_the_problem(study, tmp_pat
     said = {"entrant": {"method": "dadam", "stepsize": "eta", **more}}
     (folder / "submission.yaml").write_text(yaml.safe_dump(said))
     with pytest.raises(NoData, match=str(*more.get("set", [name]))):
-        _ = Study(study.results, tmp_path, tmp_path, "full", folder).protocol
+        _ = Study(study.results, tmp_path, tmp_path, "full", folder).board
 
 
 def test_missing_files_name_the_command(tmp_path):
     (tmp_path / "board.yaml").write_text(yaml.safe_dump(SAID))
     with pytest.raises(NoData, match="choose"):
         _ = Study(results(*grid("dsgd", DSGD)), tmp_path, tmp_path).chosen
-    with pytest.raises(NoData, match=r"board\.yaml"):
-        _ = Study(results(*grid("dsgd", DSGD)), tmp_path / "none", tmp_path).protocol
+    with pytest.raises(UserError, match=r"board\.yaml"):
+        _ = Study(results(*grid("dsgd", DSGD)), tmp_path / "none", tmp_path).board
 
 
 def test_the_command_writes_next_to_the_protocol_or_elsewhere(study, tmp_path, monkeypatch, capsys):
@@ -234,7 +235,7 @@ def test_names_in_headings_are_escaped(study):
     """Those of the version, of a price and of a side table, which board.yaml has."""
     odd = "a\n# <img onerror=x>"
     table = study.standings[study.standings["price"] == "gradients"].assign(price=odd)
-    text = standings_markdown(replace(study.protocol, version=odd), table, study.label)
+    text = standings_markdown(replace(study.board, number=odd), table, study.label)
     text += side_markdown(odd, table, study.label) + hidden_markdown([odd], study.hidden, study.label)
     assert text.count("a # &lt;img onerror=x>") == 1 + 3 + 2 * 3 + 1  # three rulesets
     assert "<img" not in text

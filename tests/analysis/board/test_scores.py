@@ -9,14 +9,14 @@ from analysis.board.choose import as_table, choose_tuned, graded
 from analysis.board.scores import by_tries, profiles, reported, scored, standings
 from analysis.board.targets import freeze
 from analysis.results.errors import NoData
-from tests.analysis.board.made import REPORT, STEPS, grid, protocol, results
+from tests.analysis.board.made import REPORT, STEPS, grid, made_board, results
 
 DSGD = {0.1: 0.7, 1.0: 1.0, 10.0: 0.5}
 
 
 def everything(*runs, provenance=None, **changes):
     """The scored report runs, the graded tuning runs, and the standings."""
-    board, found = protocol(**changes), results(*runs, provenance=provenance)
+    board, found = made_board(**changes), results(*runs, provenance=provenance)
     table = cells(found, board, board.workloads)
     courses = curves(found, table)
     frozen = freeze(board, board.workloads.values(), table, courses)
@@ -24,7 +24,7 @@ def everything(*runs, provenance=None, **changes):
     report = reported(board, table, as_table(choose_tuned(tuning)))
     long = scored(board, report, courses, frozen)
     declared = {one: found.declared[one]["provenance"] for one in found.declared}
-    return long, tuning, standings(board, long, lambda name: declared[board.entrants[name].algo] == "paper")
+    return long, tuning, standings(board, long, lambda name: declared[board.everyone[name].method] == "paper")
 
 
 def score_of(long, method, price="gradients"):
@@ -147,13 +147,13 @@ def test_a_yardstick_without_a_report_seed_is_refused():
 
 def test_settings_without_a_run_are_not_reported():
     chosen = pd.DataFrame([{"ruleset": "tuned", "workload": "D1", "method": "dsgt", "algo.eta": 1.0}])
-    found, board = results(*grid("dsgd", DSGD)), protocol()
+    found, board = results(*grid("dsgd", DSGD)), made_board()
     assert reported(board, cells(found, board, board.workloads), chosen).empty
 
 
 def test_the_best_of_all_settings_is_the_tuned_score():
     _, tuning, _ = everything(*grid("dsgd", DSGD), *grid("dsgt", {0.1: 2.0, 1.0: 0.3}))
-    curve = by_tries(protocol(), tuning).set_index(["method", "settings"])["score"]
+    curve = by_tries(made_board(), tuning).set_index(["method", "settings"])["score"]
     mine = tuning[tuning["entrant"] == "dsgt"].groupby("setting")["score"].mean()
     assert curve["dsgt", 1] == pytest.approx(mine.mean())
     assert curve["dsgt", 2] == pytest.approx(mine.max())
@@ -162,7 +162,7 @@ def test_the_best_of_all_settings_is_the_tuned_score():
 
 def test_profiles_count_missed_targets_as_not_reached():
     long, *_ = everything(*grid("dsgd", DSGD), *grid("slow", {0.1: 1.0, 1.0: 0.2}, floor=16.0))
-    found = {(one["method"], one["price"]): one["solved"] for one in profiles(protocol(), long, [0.5, 1.0001, 1e9])}
+    found = {(one["method"], one["price"]): one["solved"] for one in profiles(made_board(), long, [0.5, 1.0001, 1e9])}
     assert found["dsgd", "gradients"] == pytest.approx([0, 1, 1])
     assert found["slow", "gradients"] == pytest.approx([0, 5 / 8, 5 / 8])
 

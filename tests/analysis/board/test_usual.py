@@ -3,14 +3,13 @@
 import pytest
 
 from analysis.board.cells import expected
-from analysis.board.extended import side_protocol
-from analysis.board.protocol import read_protocol
+from analysis.board.extended import side_board
 from analysis.board.usual import usual
 from analysis.results.errors import NoData
 from analysis.results.results import HOW
+from bench.base.board_file import read
 from bench.config.blocks import of_blocks
-from bench.sweep.protocol.phases import cells
-from bench.sweep.protocol.read import BOARD, read
+from bench.sweep.protocol.phases import cells, declared_of
 
 METHODS = ("pooled_adam", "d2", "kgt", "deepstorm", "ed", "acid", "choco", "push_pull")
 
@@ -32,8 +31,8 @@ def test_an_unknown_method_is_named():
 @pytest.mark.thorough
 def test_the_labels_are_those_of_composed_runs():
     """D-SGD on all workloads and side tables, and methods with other steps, types, networks or compressors."""
-    board, protocol = read(), read_protocol(BOARD)
-    known = {**protocol.workloads, **protocol.dev}
+    board = read()
+    known = {**board.workloads, **board.dev}
     found = [cell for phase in ("dev", "tune") for cell in cells(board, phase)]
     found = [
         c for c in found if c.entrant.name == "dsgd" or (c.entrant.name in METHODS and c.workload.name not in known)
@@ -42,11 +41,11 @@ def test_the_labels_are_those_of_composed_runs():
     runs = of_blocks([{**cell.blocks[0], "seed": [0]} for cell in found], [], "The board")
     assert len(found) > 20
     for cell, (run, *_) in zip(found, runs, strict=True):
-        name, declared = cell.workload.name, cell.entrant.properties
-        here = protocol if name in known else side_protocol(protocol, name)
-        entrant, workload = here.entrants[cell.entrant.name], known.get(name) or here.workloads[name]
+        name, declared = cell.workload.name, declared_of(cell.entrant)
+        here = board if name in known else side_board(board, name)
+        entrant, workload = here.everyone[cell.entrant.name], known.get(name) or here.workloads[name]
         said = {key: getattr(declared, key) for key in ("gradients", "start_samples", "requires_float64")}
         wanted = expected(here, entrant, workload, said)
         labels = {k: v for k, v in run.labels().items() if k.partition(".")[0] not in (*HOW, "run_id", "seed")}
-        free = (entrant.option, "schedule", "seed")
+        free = (entrant.stepsize, "schedule", "seed")
         assert {k: v for k, v in labels.items() if k not in free} == {k: v for k, v in wanted.items() if k not in free}

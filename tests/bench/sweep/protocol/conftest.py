@@ -1,7 +1,7 @@
 import pytest
 import yaml
 
-from bench.sweep.protocol.read import BOARD
+from bench.base.board import BOARD
 
 
 @pytest.fixture

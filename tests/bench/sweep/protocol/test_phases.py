@@ -6,12 +6,12 @@ from dataclasses import replace
 import pytest
 import yaml
 
+from bench.base.board_file import entrant, read
 from bench.base.errors import UserError
 from bench.base.registry import algorithms
 from bench.sweep.protocol.chosen import Chosen, next_value, values_to_try
 from bench.sweep.protocol.hidden import changed, variants
 from bench.sweep.protocol.phases import PHASES, cells
-from bench.sweep.protocol.read import entrant, read
 from bench.sweep.protocol.sealed import sealed, write_sealed
 from tests.helpers.configs import config, rows
 
@@ -211,7 +211,7 @@ def test_the_hash_changes_with_every_frozen_file(small):
 
 def test_unknown_keys_and_phases_are_named(board):
     with pytest.raises(UserError, match="'etas'"):
-        entrant("dsgd", {"stepsize": "eta", "etas": 1})
+        entrant("dsgd", {"stepsize": "eta", "etas": 1}, board.grids)
     with pytest.raises(UserError, match="'final'"):
         cells(board, "final")
     assert set(PHASES) == {"gate", "pilot", "dev", "tune", "hidden", "report", "sealed"}

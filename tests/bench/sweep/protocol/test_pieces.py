@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from bench import board as command
+from bench.base.board_file import read
 from bench.base.errors import UserError
 from bench.sweep.protocol.chosen import read_chosen
 from bench.sweep.protocol.phases import cells
@@ -27,7 +28,6 @@ from bench.sweep.protocol.pieces import (
     measured_times,
     piece_of,
 )
-from bench.sweep.protocol.read import read
 from tests.helpers.run_folders import folders
 
 

@@ -13,12 +13,13 @@ import torch
 import yaml
 
 from bench import board as board_command
+from bench.base.board import BOARD
+from bench.base.board_file import entrant, read
 from bench.base.errors import UserError
 from bench.base.submissions import wrong_entrant
 from bench.store.stored_run import StoredRun
 from bench.sweep.protocol.phases import cells
 from bench.sweep.protocol.pieces import composed
-from bench.sweep.protocol.read import BOARD, entrant, read
 from bench.sweep.protocol.submission import Submission, read_submission
 from bench.sweep.protocol.verify import check_complete, difference, kind_of_machine, machines_of, pack, submitted
 from tests.helpers.cli import python
@@ -191,6 +192,7 @@ def test_a_submission_may_set_options_of_its_method_and_a_lazy_matrix():
     }
     assert wrong_entrant("twin", {**ENTRANT, **allowed}, ["dsgd"]) is None
     assert wrong_entrant("twin", {"stepsize": None}, ["dsgd"]) is None
+    assert "stepsize" in wrong_entrant("twin", {"method": "dsgd"}, ["dsgd"])
 
 
 @pytest.mark.parametrize(
@@ -251,7 +253,7 @@ def test_a_broken_board_is_named(small, text):
 
 
 def test_the_salt_draws_the_cells_that_are_computed_again(small):
-    twin = Submission("twin", small, "", entrant("twin", ENTRANT), small)
+    twin = Submission("twin", small, "", entrant("twin", ENTRANT, read().grids), small)
     found = [cell for cell in cells(read(), "tune") if cell.entrant.name == "dsgd"]
 
     def drawn(salt):
@@ -298,7 +300,7 @@ def test_the_example_is_accepted():
 )
 def test_a_choice_without_all_its_rows_is_refused(written, small, rows, shown, monkeypatch, capsys):
     """By the report phase too, which would have no or too few runs."""
-    twin = Submission("twin", written, "", entrant("twin", {**ENTRANT, "method": "dsgd"}), small)
+    twin = Submission("twin", written, "", entrant("twin", {**ENTRANT, "method": "dsgd"}, read().grids), small)
     assert {cell.phase for cell in twin.cells()} == {"dev", "tune", "report"}
     file = written / "chosen.csv"
     if rows is None:
