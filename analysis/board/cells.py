@@ -24,6 +24,8 @@ PACK = "pack it again with python analysis/archive.py RESULTS ARCHIVE --metrics 
 SCHEDULE = "schedule"
 DECLARED = ("gradients", "samples", "start_samples", "requires_float64")
 """What a run declares that its settings depend on: the number of steps and the floating-point type."""
+WIDTH = {"float32": 4, "float64": 8}
+"""The bytes of a number."""
 COLUMNS = ["workload", "entrant", "setting", "values", "seed", "run_id", "diverged"]
 
 
@@ -34,7 +36,7 @@ class Curve:
     Attributes:
         gradients: Mini-batch gradients until each evaluation.
         rounds: Communication rounds.
-        sent: Bytes.
+        sent: Bytes that the run pays.
         losses: The scored loss.
         minimum: The known minimum of the loss, else NaN.
     """
@@ -68,7 +70,17 @@ def cells(results: Results, board: Board, workloads: Mapping[str, Workload], cha
     return pd.DataFrame(rows, columns=columns).astype({"diverged": bool, "seed": int})
 
 
-def curves(results: Results, table: pd.DataFrame) -> dict[str, Curve]:
+def bytes_paid(results: Results, table: pd.DataFrame, workloads: Mapping[str, Workload]) -> dict[str, float]:
+    """Return the part of its bytes that each run of the table pays: a number has the type of the workload.
+
+    Methods that the suite computes in float64 everywhere would pay twice for the same messages.
+    """
+    own = results.runs.set_index("run_id")["dtype"]
+    pairs = zip(table["run_id"], table["workload"], strict=True)
+    return {run: WIDTH[workloads[name].set.get("dtype", "float64")] / WIDTH[own[run]] for run, name in pairs}
+
+
+def curves(results: Results, table: pd.DataFrame, workloads: Mapping[str, Workload]) -> dict[str, Curve]:
     """Return the course of each run of the table.
 
     Raises:
@@ -77,7 +89,7 @@ def curves(results: Results, table: pd.DataFrame) -> dict[str, Curve]:
     labels = results.runs.set_index("run_id")[["nodes", "batch_size", "state"]]
     if LOSS not in results.rows:
         raise NoData(f"no run has the column {LOSS}; {PACK}")
-    out = {}
+    out, paid = {}, bytes_paid(results, table, workloads)
     for run, workload in zip(table["run_id"], table["workload"], strict=True):
         nodes, batch = (int(labels.at[run, name]) for name in ("nodes", "batch_size"))
         taken = {
@@ -92,9 +104,8 @@ def curves(results: Results, table: pd.DataFrame) -> dict[str, Curve]:
         start = taken["train_loss"][0] if "train_loss" in taken else np.nan
         start = taken[LOSS][0] if np.isnan(start) else start
         least = start - taken["suboptimality"][0] if "suboptimality" in taken else np.nan
-        out[run] = Curve(
-            taken["gradients"] / (nodes * batch), taken["rounds"], taken["bytes"] / nodes, taken[LOSS], float(least)
-        )
+        gradients, sent = taken["gradients"] / (nodes * batch), taken["bytes"] / nodes * paid[run]
+        out[run] = Curve(gradients, taken["rounds"], sent, taken[LOSS], float(least))
     return out
 
 

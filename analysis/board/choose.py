@@ -75,14 +75,13 @@ def choose_tuned(found: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def choose_dev(found: pd.DataFrame) -> list[dict[str, Any]]:
-    """Return one setting per entrant: the fewest diverged runs, then the best mean score over the problems."""
+    """Return one setting per entrant: the best mean score over the problems. A diverged run misses all targets."""
     out, problems = [], found["workload"].nunique()
     for _, runs in found[found["whole"]].groupby("entrant", sort=False):
         parts = runs.pivot_table("score", "setting", "workload", aggfunc="mean").dropna()
         if parts.shape[1] < problems or parts.empty:
             continue
-        gone = runs.groupby("setting")["diverged"].sum().loc[parts.index]
-        means = parts[gone == gone.min()].mean(axis=1)
+        means = parts.mean(axis=1)
         setting, tied = best_setting(means, runs)
         out.append(_row(DEV, ALL, runs, setting, float(means.max()), tied))
     return out

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
 import numpy as np
 
@@ -13,10 +14,14 @@ from bench.base.errors import UserError
 from bench.clock import load_network, seconds
 
 
-def clocks(results: Results, runs: Iterable[str], networks: Iterable[str]) -> dict[str, CostOf]:
-    """Return by network the seconds of these runs until each evaluation; runs that it is too small for have none."""
+def clocks(results: Results, paid: Mapping[str, float], networks: Iterable[str]) -> dict[str, CostOf]:
+    """Return by network the seconds of runs until each evaluation; runs that it is too small for have none.
+
+    ``paid`` is the part of its bytes that each run pays.
+    """
     networks = list(networks)
-    costs, _ = costs_of(results, set(runs) if networks else ())
+    costs, _ = costs_of(results, paid if networks else ())
+    costs = {run: replace(each, bits=each.bits * paid[run]) for run, each in costs.items()}
     out: dict[str, CostOf] = {}
     for name in networks:
         network, found = load_network(name), dict[str, np.ndarray]()

@@ -38,7 +38,7 @@ def hidden(results: Results, board: Board, chosen: pd.DataFrame, frozen: pd.Data
     if other.empty:
         return pd.DataFrame(columns=columns)
     both = pd.concat([usual.assign(changed=""), other], ignore_index=True)
-    found = graded(board, some.values(), both, curves(results, both), frozen)
+    found = graded(board, some.values(), both, curves(results, both, some), frozen)
     found = found[_at(found, chosen) & found["seed"].isin(board.hidden["seeds"])]
     scores = found.set_index(["workload", "entrant", "seed", "changed"])["score"].unstack()
     changes = scores.sub(scores[""], axis=0).drop(columns="").groupby(level=["workload", "entrant"]).mean()

@@ -11,12 +11,12 @@ import pandas as pd
 from analysis.board.best_of import best_of
 from analysis.board.cells import Curve
 from analysis.board.choose import ALL, RULESETS, TUNED, setting_of
-from analysis.board.scoring import CostOf, Judge, at_price
+from analysis.board.scoring import RULE, CostOf, Judge, Rule, at_price
 from analysis.board.targets import aims_of
 from analysis.board.totals import Scores, stratum_means, tier_ranges, tiers, total, weights
 from analysis.results.errors import NoData
 from analysis.study.score import Price
-from bench.base.board import REPORTING, YARDSTICK, Board
+from bench.base.board import REPORTING, YARDSTICK, Board, Entrant
 
 
 def reported(board: Board, table: pd.DataFrame, chosen: pd.DataFrame) -> pd.DataFrame:
@@ -40,10 +40,11 @@ def scored(
     frozen: pd.DataFrame,
     clocks: Mapping[str, CostOf] | None = None,
     against: str = TUNED,
+    rule: Rule = RULE,
 ) -> pd.DataFrame:
     """Return the reported runs with ruleset, price, score, misses and costs; ``clocks`` are seconds on networks.
 
-    ``against`` is the ruleset of D-SGD whose cost has the score 0.
+    ``against`` is the ruleset of D-SGD whose cost has the score 0, ``rule`` how costs become scores.
 
     Raises:
         NoData: A workload lacks such runs of D-SGD.
@@ -62,7 +63,7 @@ def scored(
             )
         aims = aims_of(rows.loc[name].to_dict(), mine, curves)
         for price, cost_of in prices.items():
-            judge = Judge(workload, aims, curves, cost_of, board.targets)
+            judge = Judge(workload, aims, curves, cost_of, board.targets, rule)
             parts.append(judge.scored(mine, ours).assign(price=price))
     if not parts:
         raise NoData("no run with a report seed has a chosen setting")
@@ -127,8 +128,12 @@ def _lacking(board: Board, scores: Scores, there: Mapping[str, str]) -> list[str
 def by_tries(board: Board, graded: pd.DataFrame) -> pd.DataFrame:
     """Return V(K) of every entrant with runs on all workloads: the expected score of the best of K random settings.
 
-    A workload with fewer than K settings counts with all of its settings.
+    The settings are those of the grid without its longer ends. A workload with fewer than K counts with all of its own.
     """
+    first = [
+        _in_grid(board.everyone[name], values) for name, values in zip(graded["entrant"], graded["values"], strict=True)
+    ]
+    graded = graded[pd.Series(first, index=graded.index, dtype=bool)]
     there = {w: s for w, s in board.strata.items() if w in set(graded["workload"])}
     share, out = weights(there), []
     for name, runs in graded[graded["workload"].isin(list(there))].groupby("entrant", sort=False):
@@ -143,6 +148,11 @@ def by_tries(board: Board, graded: pd.DataFrame) -> pd.DataFrame:
             value = sum(share[w] * values[min(tried, len(values)) - 1] for w, values in each.items())
             out.append({"method": name, "settings": tried, "score": float(value)})
     return pd.DataFrame(out, columns=["method", "settings", "score"])
+
+
+def _in_grid(entrant: Entrant, values: Mapping[str, Any]) -> bool:
+    """Return whether the grid of an entrant has a setting without being extended."""
+    return entrant.stepsize is None or values.get(entrant.stepsize) in entrant.grid
 
 
 def profiles(board: Board, found: pd.DataFrame, factors: Sequence[float]) -> Iterator[dict[str, Any]]:

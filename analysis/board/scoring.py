@@ -11,7 +11,7 @@ import pandas as pd
 
 from analysis.board.cells import Curve
 from analysis.results.errors import NoData
-from analysis.study.score import MISS, Price, costs_to_reach, score, yardstick
+from analysis.study.score import LIMIT, MISS, Price, costs_to_reach, score, yardstick
 from bench.base.board import TUNING, YARDSTICK, Workload
 
 Aims = Mapping[int, tuple[float, float]]
@@ -25,6 +25,25 @@ BEYOND = 1
 
 
 @dataclass(frozen=True)
+class Rule:
+    """How costs become scores. The board has the defaults; other values show how much they decide.
+
+    Attributes:
+        limit: The bound on the score at each target.
+        miss: A missed target costs this many times the budget.
+        lasting: Whether the loss must stay at most the target until the end.
+    """
+
+    limit: float = LIMIT
+    miss: float = MISS
+    lasting: bool = True
+
+
+RULE = Rule()
+"""The rule of the board."""
+
+
+@dataclass(frozen=True)
 class Judge:
     """The scores on one workload at one price.
 
@@ -34,6 +53,7 @@ class Judge:
         curves: The courses of the runs.
         cost_of: The cost of a run until each evaluation.
         count: The number of targets.
+        rule: How costs become scores.
     """
 
     workload: Workload
@@ -41,6 +61,7 @@ class Judge:
     curves: Mapping[str, Curve]
     cost_of: CostOf
     count: int
+    rule: Rule = RULE
 
     def reached(self, run: str, seed: int, diverged: bool) -> np.ndarray | None:
         """Return the cost of each target, NaN if the run missed it; None if the costs or the targets are not known."""
@@ -48,8 +69,17 @@ class Judge:
         if spent is None or seed not in self.aims:
             return None
         start, reference = self.aims[seed]
-        losses, rule = self.curves[run].losses, {"count": self.count, "beyond": BEYOND}
-        return costs_to_reach(spent, losses, start, reference, np.nan, diverged=diverged, **rule)
+        return costs_to_reach(
+            spent,
+            self.curves[run].losses,
+            start,
+            reference,
+            np.nan,
+            diverged=diverged,
+            count=self.count,
+            beyond=BEYOND,
+            lasting=self.rule.lasting,
+        )
 
     def costs(self, runs: pd.DataFrame, ours: pd.DataFrame) -> tuple[dict[str, np.ndarray], dict[str, int]]:
         """Return the cost of each target and the number of misses of each run whose cost is known.
@@ -63,7 +93,7 @@ class Judge:
             found = self.reached(run, seed, diverged) if known else None
             if found is not None:
                 budget = max(float(np.median(known)), self._of_budget(run))
-                out[run] = np.where(np.isnan(found), MISS * budget, found)
+                out[run] = np.where(np.isnan(found), self.rule.miss * budget, found)
                 missed[run] = int(np.isnan(found).sum())
         return out, missed
 
@@ -81,20 +111,21 @@ class Judge:
         known = runs[runs["run_id"].isin(costs)]
         against = yardstick(np.stack(list(base.values()))) if base else np.empty(0)
         return known.assign(
-            score=[score(costs[run], against) for run in known["run_id"]],
+            score=[score(costs[run], against, self.rule.limit) for run in known["run_id"]],
             missed=[missed[run] for run in known["run_id"]],
             costs=[costs[run] for run in known["run_id"]],
-            final=self.finals(known),
+            final=finals(self.aims, self.curves, known),
         )
 
-    def finals(self, runs: pd.DataFrame) -> list[float]:
-        """Return the final loss of each run as a part of F_0 − F_ref; infinite if nonfinite, or if the run diverged."""
-        out = []
-        for run, seed, diverged in zip(runs["run_id"], runs["seed"], runs["diverged"], strict=True):
-            start, reference = self.aims[seed]
-            value = (self.curves[run].losses[-1] - reference) / (start - reference)
-            out.append(np.inf if diverged or not np.isfinite(value) else float(value))
-        return out
+
+def finals(aims: Aims, curves: Mapping[str, Curve], runs: pd.DataFrame) -> list[float]:
+    """Return the final loss of each run as a part of F_0 − F_ref; infinite if nonfinite, or if the run diverged."""
+    out = []
+    for run, seed, diverged in zip(runs["run_id"], runs["seed"], runs["diverged"], strict=True):
+        start, reference = aims[seed]
+        value = (curves[run].losses[-1] - reference) / (start - reference)
+        out.append(np.inf if diverged or not np.isfinite(value) else float(value))
+    return out
 
 
 def at_price(curves: Mapping[str, Curve], price: Price) -> CostOf:
@@ -121,5 +152,5 @@ def yardstick_runs(judge: Judge, runs: pd.DataFrame) -> pd.DataFrame:
     for setting, some in whole.groupby("setting"):
         costs, _ = judge.costs(some, some)
         value = float(np.log(np.stack(list(costs.values()))).mean()) if costs else np.inf
-        means[setting] = (round(value, DIGITS), float(np.mean(judge.finals(some))), setting)
+        means[setting] = (round(value, DIGITS), float(np.mean(finals(judge.aims, judge.curves, some))), setting)
     return whole[whole["setting"] == min(means, key=means.__getitem__)]

@@ -43,7 +43,7 @@ class SideTable:
     @cached_property
     def curves(self) -> dict[str, Curve]:
         """The courses of the runs."""
-        return curves(self.results, self.table)
+        return curves(self.results, self.table, self.board.workloads)
 
     @cached_property
     def timed(self) -> bool:

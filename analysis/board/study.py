@@ -10,7 +10,7 @@ from pathlib import Path
 import pandas as pd
 
 from analysis.board.answers import Answer, Scored, answers
-from analysis.board.cells import Curve, cells, curves
+from analysis.board.cells import Curve, bytes_paid, cells, curves
 from analysis.board.choose import DEV, TUNED, as_table, choose_dev, choose_tuned, differing, graded, native
 from analysis.board.clock import clocks
 from analysis.board.extended import sealed_board, side_board, with_submission
@@ -20,6 +20,7 @@ from analysis.board.grid import check_complete
 from analysis.board.hidden import hidden
 from analysis.board.markdown import hidden_markdown, side_markdown, standings_markdown
 from analysis.board.scores import by_tries, reported, scored, standings
+from analysis.board.sensitivity import reached, sensitivity, sensitivity_markdown
 from analysis.board.side import SideTable
 from analysis.board.targets import MINIMUM, freeze
 from analysis.results.errors import NoData
@@ -78,7 +79,7 @@ class Study:
     @cached_property
     def curves(self) -> dict[str, Curve]:
         """The courses of the runs of ``table``."""
-        return curves(self.results, self.table)
+        return curves(self.results, self.table, {**self.board.workloads, **self.board.dev})
 
     @cached_property
     def fresh_targets(self) -> pd.DataFrame:
@@ -143,11 +144,17 @@ class Study:
         return pd.concat(found, ignore_index=True)
 
     @cached_property
+    def reported(self) -> pd.DataFrame:
+        """The report runs at the chosen settings."""
+        main = self.table[self.table["workload"].isin(list(self.board.workloads))]
+        return reported(self.board, main, self.chosen)
+
+    @cached_property
     def scored(self) -> pd.DataFrame:
         """The report runs with their scores at every price."""
-        main = self.table[self.table["workload"].isin(list(self.board.workloads))]
-        runs = reported(self.board, main, self.chosen)
-        times = clocks(self.results, runs["run_id"], self.board.networks)
+        runs = self.reported
+        parts = bytes_paid(self.results, runs, self.board.workloads)
+        times = clocks(self.results, parts, self.board.networks)
         return scored(self.board, runs, self.curves, self.targets, times)
 
     @cached_property
@@ -184,7 +191,7 @@ class Study:
         runs = reported(board, table, self.chosen[self.chosen["ruleset"] != TUNED])
         if runs.empty:
             return None
-        courses = curves(self.results, runs.drop_duplicates("run_id"))
+        courses = curves(self.results, runs.drop_duplicates("run_id"), board.workloads)
         frozen = pd.DataFrame({"workload": list(board.workloads), "rule": MINIMUM})
         return standings(board, scored(board, runs, courses, frozen, against=DEV), self.ranked)
 
@@ -194,7 +201,9 @@ class Study:
         return known.method if known else entrant
 
     def ranked(self, entrant: str) -> bool:
-        """Return whether the rule of an entrant is verified and published, by the declaration of its runs."""
+        """Return whether an entrant is ranked: by the protocol, or by what the runs of a submission declare."""
+        if self.submission is None or entrant != self.submission.name:
+            return entrant in self.board.ranked
         return not marked({self.algo(entrant): ""}, self.results)[0][self.algo(entrant)]
 
     def label(self, entrant: str) -> str:
@@ -213,6 +222,10 @@ class Study:
             "tries.csv": csv(self.tries),
             "board.md": standings_markdown(self.board, self.standings, self.label, self.warnings, said),
         }
+        changed = sensitivity(self.board, self.reported, self.curves, self.targets, self.ranked)
+        targets = reached(self.board, self.scored, self.ranked)
+        files |= {"sensitivity.csv": csv(changed), "reached.csv": csv(targets)}
+        files["board.md"] += sensitivity_markdown(changed, targets, self.label)
         for name, table in self.side.items():
             files[f"side_{name}.csv"] = csv(table)
             files["board.md"] += side_markdown(name, table, self.label)

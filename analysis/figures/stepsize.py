@@ -16,6 +16,7 @@ from analysis.results.columns import with_columns
 from analysis.results.labels import RHO, method_name, metric_name, name_of
 from analysis.results.numbers import with_numbers
 from analysis.results.results import Results
+from analysis.results.wording import many
 from analysis.study.figure_options import FigureOptions
 from analysis.study.select import as_written, first, metrics, one_per_dataset, problems, refuse_unless, with_accuracies
 from analysis.study.settings import Setting, apart
@@ -29,11 +30,13 @@ GRAPHS = ("ring", "random", "ladder", "complete")
 
 @figure("stepsize", "Final results against the stepsize", COMMAND, uses=("over", "metric", "tune_by"))
 def draw(results: Results, request: FigureOptions) -> Picture:
-    finals = grids(results, results.finals, request.over)
+    finals, without = grids(results, results.finals, request.over)
     finals, omitted = with_accuracies(finals) if not request.metrics else (finals, [])
     settings, notes = one_per_dataset(results, finals)
     titles = [f"{name_of(key['dataset'])}, {key['topology']} graph" for key, _ in settings]
-    return against_option(results, request, settings, titles, [*notes, *omitted], min(3, len(settings)), sharex="col")
+    return against_option(
+        results, request, settings, titles, [*notes, *without, *omitted], min(3, len(settings)), sharex="col"
+    )
 
 
 @figure(
@@ -43,7 +46,7 @@ def draw(results: Results, request: FigureOptions) -> Picture:
     uses=("over", "metric", "tune_by"),
 )
 def draw_topology(results: Results, request: FigureOptions) -> Picture:
-    finals = grids(results, results.finals, request.over)
+    finals, without = grids(results, results.finals, request.over)
     everything, families = list(problems(results, finals)), []
     among = apart(everything)
     for _, runs in problems(results, finals, but=("topology", "steps")):
@@ -57,7 +60,7 @@ def draw_topology(results: Results, request: FigureOptions) -> Picture:
     order = sorted(graphs, key=lambda name: (GRAPHS.index(name) if name in GRAPHS else len(GRAPHS), name))
     settings = [graphs[name] for name in order]
     ends, notes = among.side_by_side([key for key, _ in settings], also=["nodes"])
-    notes.append(RHO)
+    notes += [RHO, *without]
     titles = [f"{_title(key, runs)}{end}" for (key, runs), end in zip(settings, ends, strict=True)]
     columns = 2 if len(settings) in (2, 4) else 3
     share = {"sharey": True, "sharex": "col"}
@@ -70,9 +73,9 @@ def _title(key: dict[str, Any], runs: pd.DataFrame) -> str:
     return f"{name_of(key['dataset'])}, {key['topology']}{known}, T = {key['steps']}"
 
 
-def grids(results: Results, finals: pd.DataFrame, option: str) -> pd.DataFrame:
+def grids(results: Results, finals: pd.DataFrame, option: str) -> tuple[pd.DataFrame, list[str]]:
     """Return the runs of problems on which a method was run with several values of an option, of methods with several
-    values or without the option."""
+    values or without the option, and a note on the other runs."""
     name, plural = ("a stepsize", "stepsizes") if option == "eta" else (f"an option {option}", f"values of {option}")
     refuse_unless(option in finals, f"no method was run with {name}")
     finals = with_numbers(finals, option)
@@ -81,7 +84,13 @@ def grids(results: Results, finals: pd.DataFrame, option: str) -> pd.DataFrame:
     groups = [finals[key].astype(object).where(finals[key].notna(), "") for key in keys]
     several = widths.groupby(groups).transform("max")
     refuse_unless(bool((several >= 2).any()), f"no method was run with two {plural} or more")
-    return finals[(several >= 2) & ((widths >= 2) | finals[option].isna())]
+    wide, notes = several >= 2, []
+    drawn = wide & ((widths >= 2) | finals[option].isna())
+    if names := [method_name(algo, results) for algo in finals.loc[wide & ~drawn, "algo"].unique()]:
+        notes.append(f"not drawn, because they were run with one of the {plural}: {', '.join(names)}")
+    if others := finals[~wide].groupby(keys, dropna=False).ngroups:
+        notes.append(f"not drawn: {many(others, 'other setting')}, where no method was run with two {plural}")
+    return finals[drawn], notes
 
 
 def others_at_best(

@@ -32,7 +32,7 @@ METRICS = {
     "node_loss": "node loss",
     "stationarity": r"$\|\nabla f(\bar{x})\|^2$",
     "grad_norm": r"$\|\nabla f(\bar{x})\|$",
-    "grad_norm_mean": r"mean of $\|\nabla f(\bar{x})\|$ over all steps",
+    "grad_norm_mean": r"mean of $\|\nabla f(\bar{x})\|$ over steps, interpolated",
     "consensus": "consensus error",
     "tracking_error": "tracking error",
     "step": "iterations",

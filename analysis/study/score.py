@@ -57,6 +57,7 @@ def costs_to_reach(
     diverged: bool = False,
     count: int = COUNT,
     beyond: int = 0,
+    lasting: bool = False,
 ) -> np.ndarray:
     """Return the cost until each target.
 
@@ -74,6 +75,8 @@ def costs_to_reach(
         diverged: Whether the run diverged, so that it misses all targets.
         count: The number of targets.
         beyond: With 0, the last target has the cost of the first evaluation at which it is reached.
+        lasting: Whether a target is reached at the evaluation from which on all losses are at most the target, instead
+            of the first one.
 
     Raises:
         ValueError: The reference is not below the start.
@@ -86,9 +89,11 @@ def costs_to_reach(
         return out
     apart = np.maximum(losses - reference, (start - reference) * 0.5 ** (count + beyond))
     for k, target in enumerate(wanted):
-        below = np.flatnonzero(losses <= target)  # false for NaN
-        if len(below):
-            out[k] = _until(costs, apart, int(below[0]), target - reference)
+        reached = losses <= target  # false for NaN
+        if lasting:
+            reached = np.logical_and.accumulate(reached[::-1])[::-1]
+        if reached.any():
+            out[k] = _until(costs, apart, int(reached.argmax()), target - reference)
     return out
 
 

@@ -117,7 +117,24 @@ def rule_in_words(
     notes = [where + "; ".join(f"{', '.join(some)} {choice}" for choice, some in names.items())]
     if was_chosen(chosen.values()):
         notes.append(RULE.format(what=what, score=score_in_words(results, finals, request)))
-    return notes
+    return [*notes, *incomplete(results, chosen, where)]
+
+
+MOST = 4
+"""The largest number of settings that a note names."""
+
+
+def incomplete(results: Results, chosen: Chosen, where: str = "") -> list[str]:
+    """Return a note on the settings that were run without some tuning seed, and therefore not compared."""
+    parts = []
+    for algo, best in chosen.items():
+        if best is None or best.left_out.empty:
+            continue
+        settings = best.left_out.sort_values(list(best.left_out)).to_dict("records")
+        some = [in_symbols({str(k): v for k, v in setting.items()}, "=") for setting in settings[:MOST]]
+        more = [f"{len(settings) - MOST} more"] if len(settings) > MOST else []
+        parts.append(f"{method_name(algo, results)} {', '.join([*some, *more])}")
+    return [f"{where}not considered, because they lack a seed of the others: {'; '.join(parts)}"] if parts else []
 
 
 def one_rule(notes: Iterable[str]) -> list[str]:

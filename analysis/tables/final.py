@@ -13,7 +13,16 @@ from analysis.study.reported import chosen_of, reported_all
 from analysis.study.select import as_written, clock_note, problems, reference
 from analysis.study.settings import in_order
 from analysis.study.statistics import FEWEST, HELD_OUT, RULE, Interval, Reported, paired
-from analysis.study.tuning import Chosen, gone_in_words, judged_by, score_in_words, setting_of, tuned_over, was_chosen
+from analysis.study.tuning import (
+    Chosen,
+    gone_in_words,
+    incomplete,
+    judged_by,
+    score_in_words,
+    setting_of,
+    tuned_over,
+    was_chosen,
+)
 from analysis.tables import Table, table
 from analysis.tables.format import DIFFERENCE, SETTING, interval, spare, summarize, with_settings
 
@@ -39,7 +48,7 @@ def make(results: Results, request: FigureOptions) -> Table:
     over = ["eta", *(o for o in (*results.numbers, "schedule") if o != "eta" and o in tuned)]
     named = f", {metric_in_words(decides, results)}" if decides else ""
     header = f"{method_name(against, results)}{DIFFERENCE}{named}" if against else None
-    data, shown, by, tried, unequal = [], [], [], False, False
+    data, shown, by, lacking, tried, unequal = [], [], [], list[str](), False, False
     marks: dict[str, None] = {}  # in the order of their first use
     for key, runs, _ in written:
         found = reported_all(results, runs, request)
@@ -47,6 +56,7 @@ def make(results: Results, request: FigureOptions) -> Table:
         chosen = chosen_of(found)
         by += [score_in_words(results, runs, request)] if chosen else []
         tried = tried or was_chosen(chosen.values())
+        lacking += incomplete(results, chosen)
         gaps = _gaps(found, against, decides or judged_by(results, runs, request)[0])
         ids = {str(algo): mine["run_id"] for algo, mine in runs.groupby("algo")}
         names, some_marks = marked(methods(found, results), results, ids)
@@ -70,6 +80,7 @@ def make(results: Results, request: FigureOptions) -> Table:
     what = what_is_tuned(over)
     compared = metric_in_words(decides, results) if decides else "accuracies or test losses"
     notes = [RULE.format(what=what, score=" or ".join(dict.fromkeys(by))), HELD_OUT] if tried else []
+    notes += dict.fromkeys(lacking)
     notes += [NOTE.format(what=compared), *dict.fromkeys(note for *_, some in written for note in some), *marks]
     notes += [UNEQUAL] if unequal else []
     notes += clock_note(results, None, results.finals, [*request.metrics, *request.columns])
@@ -103,4 +114,5 @@ def _in_words(option: str, algo: str, chosen: Chosen, runs: pd.DataFrame) -> str
     if best is None:
         return f"every one {gone_in_words(runs)}"
     rest = " (the only value run)" if best.alone else " (edge)" if option in best.edges else ""
+    rest = rest or " (the only complete value)" * (len(best.scores) == 1)
     return f"{best.values[option]:g}{rest}"

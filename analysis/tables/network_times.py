@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from analysis.drawing.symbols import in_symbols
-from analysis.results.labels import method_name, methods
+from analysis.results.labels import method_name, methods, name_of
 from analysis.results.results import NETWORK_S, Results
 from analysis.results.seconds import costs_of, has_networks, on_own_networks, without_time
 from analysis.results.wording import listed
@@ -18,7 +19,7 @@ from analysis.study.select import NO_NETWORK, as_written, clock_note, problems, 
 from analysis.study.settings import in_order
 from analysis.study.statistics import FEWEST, Interval, mean
 from analysis.study.targets import TARGET_RULE, hits, left_out, seconds_until, target_method, with_targets
-from analysis.study.tuning import at_best, in_sample, setting_of
+from analysis.study.tuning import at_best, in_sample, one_rule, rule_in_words, setting_of
 from analysis.study.variants import shown_values
 from analysis.tables import Table, table
 from analysis.tables.format import Number, interval, with_settings
@@ -43,7 +44,7 @@ def make(results: Results, request: FigureOptions) -> Table:
     for key, runs in in_order(problems(results, results.finals)):
         runs = as_written(results, runs, request)[0]
         best, chosen = at_best(results, runs, request)
-        values += in_sample(chosen)
+        values += [*rule_in_words(results, runs, chosen, _place(key), request), *in_sample(chosen)]
         setter = target_method(results, best["algo"].unique(), request) if len(best) else ""
         targeted = with_targets(best, setter)
         if targeted["algo"].nunique() < 2:
@@ -78,7 +79,7 @@ def make(results: Results, request: FigureOptions) -> Table:
     notes += clock_note(results, NETWORK_S, results.finals) if own else []
     notes += [
         *left_out(alone, without),
-        *dict.fromkeys(values),
+        *one_rule(values),
         *different_seeds(results, used),
         *sentences,
         *notes_on_own,
@@ -90,6 +91,10 @@ def _at_evaluation(results: Results, found: pd.DataFrame) -> list[float]:
     """Return the seconds of every run on its own network until its target; NaN if it misses the target."""
     hits = zip(found["run_id"], found["evaluation"], strict=True)
     return [np.nan if np.isnan(k) else float(results.course(run, NETWORK_S)[1][int(k)]) for run, k in hits]
+
+
+def _place(key: Mapping[str, Any]) -> str:
+    return f"{name_of(key['dataset'])}, {key['topology']} graph: "
 
 
 def _heading(network: Network) -> str:

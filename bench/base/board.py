@@ -14,7 +14,7 @@ from bench.base.submissions import ARCHIVE
 
 BOARD = ROOT / "board" / "v1"
 """The folder of the present version."""
-FROZEN = ("rules.md", "board.yaml", "targets.csv")
+FROZEN = ("rules.md", "board.yaml", "targets.csv", "chosen.csv")
 """The files whose hash is that of the version."""
 
 SEALED = "sealed.yaml"
@@ -108,6 +108,7 @@ class Board:
     workloads: Mapping[str, Workload]
     dev: Mapping[str, Workload]
     entrants: Mapping[str, Entrant]
+    ranked: tuple[str, ...]
     bounds: Mapping[str, Entrant]
     side: Mapping[str, Side]
     sealed: Mapping[str, Any]

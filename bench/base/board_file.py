@@ -78,6 +78,7 @@ def board_of(raw: Mapping[str, Any], folder: Path = BOARD, size: str = "full") -
         workloads=workloads,
         dev=workloads_of("dev", "dev"),
         entrants=entrants,
+        ranked=tuple(raw["ranked"]),
         bounds=bounds,
         side=sides,
         sealed=raw["sealed"],

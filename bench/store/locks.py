@@ -11,10 +11,10 @@ import fcntl
 import json
 import os
 import platform
-import re
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from functools import cache
 from io import TextIOWrapper
 from pathlib import Path
@@ -26,20 +26,11 @@ from bench.store.files import check_json
 from bench.store.kinds import COUNT, NUMBER, TEXT, odd
 from bench.store.leases import Lease
 from bench.store.lock_kind import FLOCK, KIND, LEASES, UNKNOWN, decide, said, word
+from bench.store.mounts import hidden_changes, mount_of, mounted_alone
 from bench.store.regular import make_folder, no_link, opened
 
 STATES = {"T": ", which is stopped", "Z": ", which is dead"}
 """Notes on a process, by its state in /proc."""
-ALONE = {
-    "nfs": {"nolock", "local_lock=all", "local_lock=flock"},
-    "nfs4": {"local_lock=all", "local_lock=flock"},
-    "lustre": {"localflock"},
-    "cifs": {"nobrl"},
-    "smb3": {"nobrl"},
-    **{kind: {""} for kind in ("beegfs", "fuse.gcsfuse", "fuse.rclone", "fuse.s3fs", "fuse.sshfs")},
-}
-"""By file system, the mount options with which locks exclude only processes of the same machine; "": with any option.
-BeeGFS shares locks only if its own settings say so; the others have none."""
 HOLDER = {"pid": COUNT, "host": TEXT, "since": NUMBER}
 """The content of a lock file."""
 TRIAL = "import fcntl, sys; fcntl.flock(open(sys.argv[1], 'a'), fcntl.LOCK_EX | fcntl.LOCK_NB)"
@@ -160,6 +151,8 @@ def untrusted(folder: Path) -> str | None:
     first, _, reason = kind.partition(" ")
     remedy = f"Stop all runs in this folder, type: echo {LEASES} > '{folder / KIND}', and start again."
     if first == LEASES:
+        if wrong := _outdated(folder):
+            raise UserError(f"'{folder.parent}' cannot be shared: {wrong}. Mount it without this option.")
         return reason or f"{folder / KIND} says {LEASES}"
     if first != FLOCK:
         raise UserError(f"{folder / KIND} must say {FLOCK} or {LEASES}; got {first!r}. {remedy}")
@@ -181,6 +174,20 @@ def _mounted(folder: Path) -> str | None:
         return None
 
 
+@cache
+def _outdated(folder: Path) -> str | None:
+    """Return the option of sshfs, if it runs on this machine, that would hide changes of other hosts for long."""
+    try:
+        point = mount_of(folder.resolve(), os.fsdecode(Path("/proc/self/mountinfo").read_bytes())).point
+    except OSError:  # not a Linux
+        return None
+    for file in Path("/proc").glob("[0-9]*/cmdline"):
+        with suppress(OSError):  # the process has ended
+            if found := hidden_changes(point, os.fsdecode(file.read_bytes()).split("\0")):
+                return found
+    return None
+
+
 def _trial(folder: Path) -> str | None:
     """Test whether a lock excludes a second process."""
     path = folder / f".trial.{uuid4().hex}"  # containers may share the host name and the process id
@@ -195,24 +202,6 @@ def _trial(folder: Path) -> str | None:
             return None if b"BlockingIOError" in second.stderr else "two processes got the same lock"
     finally:
         path.unlink(missing_ok=True)
-
-
-def mounted_alone(place: Path, mountinfo: str) -> str | None:
-    """Return why the locks of a mount exclude only processes of one machine, which no test on it detects; else None."""
-    mounts: dict[Path, tuple[str, set[str]]] = {}
-    for line in filter(None, mountinfo.split("\n")):
-        before, _, after = line.partition(" - ")
-        kind, _, options = after.split(" ", 2)  # the source may be empty, and contain any other character
-        point, how = before.split(" ")[4:6]
-        point = re.sub(r"\\(\d{3})", lambda code: chr(int(code[1], 8)), point)
-        mounts[Path(point)] = kind, {*options.split(","), *how.split(",")}
-    for parent in (place, *place.parents):
-        if parent in mounts:
-            kind, options_of = mounts[parent]
-            hindering = ALONE.get(kind, set()) & {*options_of, ""}
-            how = f"is mounted with {min(hindering)}" if any(hindering) else "has locks for one machine only"
-            return f"{kind} {how}" if hindering else None
-    return None
 
 
 def _letter(pid: int) -> str:

@@ -37,7 +37,9 @@ class Result:
     summary: Row  # its labels and latest metrics
 
     def changed(self) -> str | None:
-        """Return a sentence if another command has changed the run since it ended."""
+        """Return a sentence if another command has changed the run since it ended, or its folder is gone."""
+        if self.state in FINAL and not self.path.is_dir():
+            return f"The folder {self.path} is gone, so that the run must be repeated."
         same = self.state not in FINAL or Run(self.config).summary() == self.summary
         return None if same else f"Another command has changed {self.path.name} since."
 

@@ -174,11 +174,11 @@ class Hosts:
         self.run_in(name, "ip", "route", "replace", f"{NET}/24", "dev", "eth0", "src", address(name), *window)
 
     @contextmanager
-    def far(self, name: str, folder: Path) -> Iterator[Path]:
-        """Mount a folder of h1 on another machine by sshfs, with the default options."""
+    def far(self, name: str, folder: Path, *options: str) -> Iterator[Path]:
+        """Mount a folder of h1 on another machine by sshfs, by default with the default options."""
         place = Path("/run/far")
         self.run_in(name, "mkdir", "-p", str(place))
-        process = self.start_in(name, ["sshfs", "-f", f"h1:{folder}", str(place)], Path("/"))
+        process = self.start_in(name, ["sshfs", "-f", f"h1:{folder}", str(place), *options], Path("/"))
         _until(lambda: f" {place} fuse.sshfs" in self.run_in(name, "cat", "/proc/mounts"), "sshfs")
         try:
             self.run_in(name, "ls", str(place))

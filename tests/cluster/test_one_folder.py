@@ -85,6 +85,15 @@ def test_rejects_sshfs_if_other_hosts_use_locks(machines, tmp_path):
 
 
 @needs_sshfs
+def test_rejects_sshfs_that_hides_changes_of_other_hosts(machines, tmp_path):
+    small = ("dataset=digits", "nodes=4", "steps=20", "engine=stacked", "tracker=none")
+    with machines.far("h2", tmp_path, "-o", "auto_cache,attr_timeout=3600") as far:
+        code, said = ended(start(machines, "h2", "run.py", *small, f"results={far}"))
+        assert (code, folders(tmp_path)) == (2, [])
+        assert "attr_timeout=3600" in said
+
+
+@needs_sshfs
 def test_reads_files_completely_that_another_host_extended(machines, tmp_path):
     """sshfs caches the size of a file for 20 s."""
     with machines.far("h2", tmp_path) as far:

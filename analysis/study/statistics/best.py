@@ -53,6 +53,7 @@ class Best:
     seeds: list[int]  # the tuning seeds, which compare the settings
     settings: pd.DataFrame  # all compared settings
     scores: np.ndarray  # their means
+    left_out: pd.DataFrame  # settings that lack a tuning seed, and are not compared
 
     @cached_property
     def means(self) -> pd.Series:
@@ -62,7 +63,7 @@ class Best:
     @property
     def alone(self) -> bool:
         """Whether only one setting was run."""
-        return len(self.scores) == 1
+        return len(self.scores) == 1 and self.left_out.empty
 
     def of(self, runs: pd.DataFrame, but: str | None = None) -> pd.DataFrame:
         """Return the runs with the best values; the option ``but`` may have any value."""
@@ -101,6 +102,7 @@ class Grid:
         self.places = self.places.reshape(len(whole), len(self.seeds))
         """The position in ``runs`` of setting k at tuning seed j."""
         self.settings = self.runs[self.options].iloc[self.places[:, 0] if whole else []]
+        self.left_out = self.runs.loc[~np.isin(setting, whole), self.options].drop_duplicates()
         self._well = (self.runs["state"] == "done").to_numpy(bool)
         known = self.by in self.runs  # a single setting needs no metric to be chosen
         values = self.runs[self.by].to_numpy(float, na_value=np.nan) if known else np.full(len(seed), 0.0)
@@ -150,7 +152,7 @@ class Grid:
         for option in (o for o in self.options if o not in words):
             tried = {columns[option][k] for k in grid}
             edges += [option] if len(tried) > 1 and values[option] in (min(tried), max(tried)) else []
-        return Best(values, edges, self.seeds, self.settings, self.sign * means)
+        return Best(values, edges, self.seeds, self.settings, self.sign * means, self.left_out)
 
     @cached_property
     def by_the_others(self) -> list[int]:

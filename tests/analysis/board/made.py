@@ -46,6 +46,7 @@ SAID = {
         name: {"stepsize": "eta", "method": METHODS.get(name, name)}
         for name in ("dsgd", "dsgt", "twin", "slow", "dadam", "dsgdm", "qg_dsgdm")
     },
+    "ranked": ["dsgd", "dsgt", "twin", "slow", "dadam", "dsgdm", "qg_dsgdm"],
     "bounds": {
         "pooled_dsgd": {"method": "dsgd", "stepsize": "eta", "set": {"topology": "all_reduce"}, "reference": True}
     },

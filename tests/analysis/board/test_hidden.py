@@ -16,7 +16,7 @@ def changes(*variants):
     board = made_board(hidden={"workloads": ["T1", "T2"], "seeds": [0]})
     found = results(*USUAL, *variants)
     table = cells(found, board, board.workloads)
-    courses = curves(found, table)
+    courses = curves(found, table, board.workloads)
     frozen = freeze(board, board.workloads.values(), table, courses)
     chosen = as_table(choose_tuned(graded(board, board.workloads.values(), table, courses, frozen)))
     return hidden(found, board, chosen, frozen)

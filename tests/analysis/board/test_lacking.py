@@ -26,7 +26,7 @@ def lacking(metric, which, state=None):
 def scores(found, frozen=None):
     board = made_board()
     table = cells(found, board, board.workloads)
-    courses = curves(found, table)
+    courses = curves(found, table, board.workloads)
     frozen = freeze(board, board.workloads.values(), table, courses) if frozen is None else frozen
     return frozen, graded(board, board.workloads.values(), table, courses, frozen)
 

@@ -24,7 +24,7 @@ DSGD = {0.1: 0.7, 1.0: 1.0, 10.0: 0.5}
 def study(tmp_path):
     """A board with frozen targets and settings; D-Adam has a native setting."""
     entrants = {**SAID["entrants"], "dadam": {"stepsize": "eta", "native": {"algo.eta": 1, "algo.schedule": "fixed"}}}
-    (tmp_path / "board.yaml").write_text(yaml.safe_dump({**SAID, "entrants": entrants}))
+    (tmp_path / "board.yaml").write_text(yaml.safe_dump({**SAID, "entrants": entrants, "ranked": ["dsgd", "dadam"]}))
     everywhere = ("D1", "T1", "T2", "V1")
     found = results(
         *grid("dsgd", DSGD, everywhere, spread=0.01),
@@ -52,7 +52,7 @@ def test_all_rulesets_are_chosen(study):
 
 def test_the_tables(study, tmp_path):
     files = study.files("score")
-    assert {"scores.csv", "standings.csv", "tries.csv", "board.md"} == set(files)
+    assert {"scores.csv", "standings.csv", "tries.csv", "sensitivity.csv", "reached.csv", "board.md"} == set(files)
     (tmp_path / "standings.csv").write_text(files["standings.csv"])
     table = pd.read_csv(tmp_path / "standings.csv")
     both = table[(table["price"] == "gradients") & (table["method"] == "dadam")].set_index("ruleset")["score"]

@@ -14,7 +14,8 @@ import pytest
 from bench.base.errors import UserError
 from bench.store import leases, lock_kind, locks
 from bench.store.leases import Lease
-from bench.store.locks import FLOCK, KIND, LEASES, Lock, mounted_alone, untrusted
+from bench.store.locks import FLOCK, KIND, LEASES, Lock, untrusted
+from bench.store.mounts import mounted_alone
 
 
 @pytest.mark.parametrize(("first", "then"), [(FLOCK, LEASES), (LEASES, FLOCK)])

@@ -17,7 +17,8 @@ import pytest
 from bench.base.errors import UserError
 from bench.store import leases, locks
 from bench.store.leases import SIZE, Lease
-from bench.store.locks import FLOCK, KIND, LEASES, Lock, mounted_alone, untrusted
+from bench.store.locks import FLOCK, KIND, LEASES, Lock, untrusted
+from bench.store.mounts import hidden_changes, mounted_alone
 from tests.helpers import flock
 from tests.helpers.cli import ROOT
 from tests.helpers.mentions import mentions
@@ -186,6 +187,26 @@ def test_who_was_stopped_for_too_long_notices(tmp_path, fast, monkeypatch):
     lock.release()
     assert json.loads((tmp_path / "a.lease").read_text())["name"] == heir._name  # it is the other's
     heir.release()
+
+
+@pytest.mark.parametrize(
+    ("options", "wrong"),
+    [
+        ("-o auto_cache,cache_timeout=115200", "cache_timeout=115200"),
+        ("-oentry_timeout=3600", "entry_timeout=3600"),
+        ("-o reconnect -o dcache_dir_timeout=21.5", "dcache_dir_timeout=21.5"),
+        ("-o kernel_cache", "kernel_cache"),
+        ("-o attr_timeout=20,auto_cache,ServerAliveInterval=60", None),
+        ("-f", None),
+    ],
+)
+def test_options_of_sshfs_that_hide_changes_of_other_hosts(options, wrong):
+    command = ["/usr/bin/sshfs", "me@host:/home", "/far", *options.split()]
+    found = hidden_changes(Path("/far"), command)
+    assert found is None if wrong is None else wrong in found
+    assert hidden_changes(Path("/near"), command) is None
+    assert hidden_changes(Path("/far"), ["ls", *command[1:]]) is None
+    assert hidden_changes(Path("/far"), [""]) is None
 
 
 def test_what_a_mount_says_of_its_locks():

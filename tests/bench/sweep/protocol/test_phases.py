@@ -190,7 +190,7 @@ def test_sealed_workloads_depend_on_the_version_only(board):
 
 
 def test_the_drawn_workloads_are_written_with_the_hash_of_their_version(small):
-    for name in ("rules.md", "targets.csv"):
+    for name in ("rules.md", "targets.csv", "chosen.csv"):
         (small / name).write_text("1", encoding="utf-8")
     board = read(small)
     written = yaml.safe_load(write_sealed(board).read_text("utf-8"))
@@ -202,10 +202,10 @@ def test_the_hash_changes_with_every_frozen_file(small):
     board = read(small)
     with pytest.raises(UserError, match=r"rules\.md"):
         board.version()
-    for name in ("rules.md", "targets.csv"):
+    for name in ("rules.md", "targets.csv", "chosen.csv"):
         (small / name).write_text("1", encoding="utf-8")
     first = board.version()
-    (small / "targets.csv").write_text("2", encoding="utf-8")
+    (small / "chosen.csv").write_text("2", encoding="utf-8")
     assert board.version() != first
 
 

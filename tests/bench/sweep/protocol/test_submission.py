@@ -57,7 +57,7 @@ ENTRANT = {"method": "mine", "stepsize": "eta", "grid": "follow"}
 @pytest.fixture
 def written(small):
     """Write the files of a submission; return its folder."""
-    for name in ("rules.md", "targets.csv"):
+    for name in ("rules.md", "targets.csv", "chosen.csv"):
         (small / name).write_text("frozen", encoding="utf-8")
     folder = small.parent / "submissions" / "twin"
     (folder / "conf" / "algo").mkdir(parents=True)
