@@ -1,7 +1,7 @@
 """Shared-memory segments of MPI ranks: none is left behind, and those of other programs are not touched.
 
-MPICH creates a file in /dev/shm and removes it only if all ranks exit normally. Its name depends on the time. A rank here removes the
-name as soon as every rank has opened the file. The kernel then frees the memory with the last rank.
+MPICH creates a file in /dev/shm, whose name depends on the time, and removes it only if all ranks exit normally. A rank
+here removes the name as soon as every rank has opened the file. The kernel then frees the memory with the last rank.
 """
 
 from __future__ import annotations

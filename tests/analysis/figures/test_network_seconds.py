@@ -182,3 +182,13 @@ def test_the_report_has_the_seconds_of_every_run(command, tmp_path):
     assert "seconds (eight cities)" in page
     assert 'id="table-network_times"' in page
     assert command("--network", "lan", "wan", main=make_report.main).returncode == 2
+
+
+def test_times_to_a_target_name_methods_without_a_setting_and_the_rule():
+    """D-SGD diverged at both stepsizes, so that D-SGT sets the target."""
+    gone = [{"algo": "dsgd", "eta": eta, "seed": seed, "state": "nonfinite"} for eta in (300, 600) for seed in range(3)]
+    tuned = [{"algo": "dsgt", "eta": eta, "seed": seed} for eta in (0.1, 1.0) for seed in range(3)]
+    results = timed([*gone, *tuned, *({"algo": "dnasa", "seed": seed} for seed in range(3))])
+    notes = table_makers()["network_times"].make(results, FigureOptions(networks=(slow(),))).notes
+    assert any("D-SGD" in note and "diverged" in note for note in notes)
+    assert any(note.startswith("best stepsize") for note in notes)

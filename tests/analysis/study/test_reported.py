@@ -14,6 +14,7 @@ from analysis.study.reported import best_of_all, reported_all
 from analysis.study.seeds import different_seeds
 from analysis.study.select import reference
 from analysis.study.statistics import HELD_OUT, mean, paired
+from analysis.study.statistics.best import CROSSED
 from analysis.tables import table_makers
 from analysis.tables.digits import best
 from analysis.tables.final import UNEQUAL
@@ -234,3 +235,25 @@ def test_figures_and_tables_name_different_seeds():
     assert mentions(drawings()["curves"].picture(found, FigureOptions()).notes[-1], "D-NASA 0–9", "D-SGD 3–9")
     same = made([row for row in unequal() if row.get("eta") != 1.0])
     assert different_seeds(same, set(same.runs["run_id"])) == different_seeds(same, set()) == []
+
+
+def test_a_setting_is_not_called_the_only_one_because_the_others_lack_seeds():
+    """η = 0.1 has all three seeds, 1 and 10 have two each: they are named, and the rule is stated."""
+    some = rows("dsgd", {0.1: [80.0, 81.0, 80.0], 1.0: [90.0, 91.0], 10.0: [90.0, 90.0, 91.0]})
+    some = [row for row in some if (row["eta"], row["seed"]) != (10.0, 0)]
+    results = made(some + untuned([85.0, 85.2, 84.9]))
+    chosen = reported_all(results, results.finals, FigureOptions())["dsgd"]
+    assert (chosen.best.values["eta"], chosen.how) == (0.1, CROSSED)
+    table = table_makers()["final"].make(results, FigureOptions())
+    assert "η" in table.title or "stepsize" in table.title
+    assert not any("only value run" in cell for cell in table.shown["η"])
+    for notes in (table.notes, drawings()["curves"].draw(results, FigureOptions()).notes):
+        assert any("η=1" in note and "η=10" in note for note in notes)
+
+
+@pytest.mark.parametrize("complete", [True, False])
+def test_notes_name_settings_without_all_seeds_only_if_there_are_any(complete):
+    last = [84.0, 84.0, 84.0] if complete else [84.0]
+    results = made(rows("dsgd", {0.1: [80.0, 81.0, 80.0], 1.0: [90.0, 91.0, 90.0], 10.0: last}))
+    notes = table_makers()["final"].make(results, FigureOptions()).notes
+    assert any("D-SGD η=10" in note for note in notes) is not complete

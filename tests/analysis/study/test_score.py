@@ -15,14 +15,15 @@ def costs(spent, losses, start=8.0, reference=0.0, count=4, **more):
     return costs_to_reach(spent, losses, start, reference, budget=MISSED / 2, count=count, **more)
 
 
-def literal(spent, losses, start, reference, budget, count, beyond=0):
+def literal(spent, losses, start, reference, budget, count, beyond=0, lasting=False):
     """The same rule in plain Python."""
     out = []
     least = (start - reference) / 2 ** (count + beyond)
     for k in range(1, count + 1):
         wanted, cost = (start - reference) / 2**k, 2 * budget
         for i in range(1, len(spent)):
-            if losses[i] <= reference + wanted:
+            later = losses[i:] if lasting else losses[i : i + 1]
+            if all(loss <= reference + wanted for loss in later):
                 high, low = losses[i - 1] - reference, max(losses[i] - reference, least)
                 cost = spent[i]
                 if spent[i - 1] > 0:
@@ -47,15 +48,15 @@ def test_interpolates_logarithms():
     assert costs([0, 10, 40], [8, 4, 1]) == pytest.approx([10, 20, 40, MISSED])
 
 
-@pytest.mark.parametrize("beyond", [0, 1])
-def test_agrees_with_a_literal_loop(beyond):
+@pytest.mark.parametrize(("beyond", "lasting"), [(0, False), (1, False), (1, True)])
+def test_agrees_with_a_literal_loop(beyond, lasting):
     g = np.random.default_rng(0)
     for _ in range(50):
         spent = np.append(0, np.geomspace(1, 2000, 20))
         losses = 1.7 + 5 * np.exp(-np.linspace(0, g.uniform(1, 8), 21)) + g.uniform(-0.2, 0.2, 21)
         losses[0] = start = 6.9
-        found = costs_to_reach(spent, losses, start, 1.65, budget=2000, beyond=beyond)
-        assert found == pytest.approx(literal(spent, losses, start, 1.65, 2000, 8, beyond), rel=1e-12)
+        found = costs_to_reach(spent, losses, start, 1.65, budget=2000, beyond=beyond, lasting=lasting)
+        assert found == pytest.approx(literal(spent, losses, start, 1.65, 2000, 8, beyond, lasting), rel=1e-12)
 
 
 def test_a_loss_below_the_reference_counts_as_the_last_target():
@@ -76,6 +77,16 @@ def test_a_run_that_starts_below_a_target_pays_the_first_positive_cost():
 
 def test_only_the_first_time_below_a_target_counts():
     assert costs([0, 10, 20], [8, 4, 7])[0] == 10
+
+
+def test_a_target_that_lasts_is_reached_when_the_loss_stays_below():
+    """Targets 4 and 2: the loss falls to 1, rises to 3 and falls again."""
+    spent, losses = [0, 10, 20, 40, 80], [8, 1, 3, 3, 1]
+    assert costs(spent, losses)[:2] == pytest.approx([10, 10])
+    lasting = costs(spent, losses, lasting=True)
+    assert lasting[0] == 10  # 3 is still below 4; nothing to interpolate from
+    assert lasting[1] == pytest.approx(40 * 2 ** (np.log(3 / 2) / np.log(3)))
+    assert costs([0, 10, 20], [8, 1, np.nan], lasting=True).tolist() == [MISSED] * 4
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
