@@ -15,8 +15,6 @@ FOLDER = "folder"
 """The column with the folder of each run, or with the archive or W&B project that it comes from."""
 KEY = [FOLDER, "run_id", "step"]
 """The columns that identify an evaluation."""
-GIVEN = " (given)"
-"""The ending of the columns of the given table, in a merged one."""
 WHOLE = (
     "Figures and tables use the stored evaluations of the runs. Pass a table of hearsay.sweep or hearsay.load; you can "
     "remove whole runs, as in runs[runs['algo'] == 'dsgd']."
@@ -48,7 +46,13 @@ def check_stored(given: pd.DataFrame, stored: pd.DataFrame) -> None:
     """
     here = [given[name].isin(stored[name].unique()) for name in (FOLDER, "run_id")]
     mine = given[here[0] & here[1]].drop_duplicates(KEY)
-    both = stored.merge(mine, on=KEY, how="outer", suffixes=("", GIVEN), indicator="from")
+    common = [name for name in stored if name in mine and name not in KEY]
+    # numbered, since labels and metrics may have any name, also the one of a column of the merged table
+    tables = [
+        table[[*KEY, *common]].set_axis([*KEY, *(f"{kind} {k}" for k in range(len(common)))], axis=1)
+        for kind, table in (("stored", stored), ("given", mine))
+    ]
+    both = tables[0].merge(tables[1], on=KEY, how="outer", indicator="from")
     if (lacking := both["from"] == "left_only").any():
         run = both.loc[lacking, "run_id"].iloc[0]
         if "state" in given and (given.loc[given["run_id"] == run, "state"] == "failed").all():
@@ -61,9 +65,9 @@ def check_stored(given: pd.DataFrame, stored: pd.DataFrame) -> None:
     if (foreign := both["from"] == "right_only").any():
         run, step = both.loc[foreign, ["run_id", "step"]].iloc[0]
         raise UserError(f"The table of runs has step = {step} of the run {run}, which has no such evaluation. {WHOLE}")
-    for name in stored:
-        if f"{name}{GIVEN}" in both and (edited := _differ(both[name], both[f"{name}{GIVEN}"])).any():
-            run, value, other = both.loc[edited, ["run_id", name, f"{name}{GIVEN}"]].iloc[0]
+    for k, name in enumerate(common):
+        if (edited := _differ(both[f"stored {k}"], both[f"given {k}"])).any():
+            run, value, other = both.loc[edited, ["run_id", f"stored {k}", f"given {k}"]].iloc[0]
             raise UserError(
                 f"The table of runs has {name} = {other} of the run {run}. The stored value is {value}. {WHOLE}"
             )

@@ -19,7 +19,7 @@ from analysis.results.results import HOW, Results
 from bench.base import renamed
 from bench.base.errors import UserError
 from bench.store.files import parsed, sha256
-from bench.store.integrity import FACTS, SUMS, UNREADABLE, read_table, unsealed
+from bench.store.integrity import ARCHIVED, FACTS, SUMS, UNREADABLE, read_table, unsealed
 from bench.store.kinds import LONGEST, MANIFEST, MOST, NEEDED, RESERVED, SUMMARY, are_labels, is_name, odd, twice
 from bench.store.record import FINAL, WITH_GROUP, cut_short
 from bench.store.regular import TABLE, content_of, write_together
@@ -115,7 +115,8 @@ def read_archive(folder: Path) -> Results:
     except INVALID as error:
         raise NoData(f"the archive {folder} is invalid: {error}") from error
     wide = {name: "float64" for name in rows.columns if rows[name].dtype == np.float32}
-    last = dict(zip(rows["run_id"], rows["step"].tolist(), strict=True))
+    ends = rows.drop_duplicates("run_id", keep="last")
+    last = dict(zip(ends["run_id"], ends["step"].tolist(), strict=True))
     each = (
         (labels["run_id"], cut_short(labels, last[labels["run_id"]]))
         for labels in runs[["run_id", "state", "steps"]].to_dict("records")
@@ -135,7 +136,7 @@ def _decoded(files: dict[str, bytes]) -> tuple[pd.DataFrame, pd.DataFrame, dict[
         for row, value in values:
             column[row] = value
         runs[name] = pd.Series(column, index=runs.index, dtype=object)
-    rows = read_table(files[ROWS]).to_pandas()
+    rows = read_table(files[ROWS], rows=ARCHIVED).to_pandas()
     runs["state"] = runs["state"].replace(renamed.STATES)
     if nameless := [name for name in runs["run_id"] if not is_name(name)]:
         raise ValueError(f"{reprlib.repr(nameless[0])} is not a valid name of a run")

@@ -32,36 +32,41 @@ FILES = ("summary.json", "metrics.parquet", "status.json", "manifest.json", "con
 """The files that identify the state of a run; the first two are required."""
 
 
-def read_run(folder: Path) -> Run | None:
-    """Read one run; None if a file is not as it was written."""
+def read_run(folder: Path) -> Run | str | None:
+    """Read one run; the reason if its table is invalid, and None if a file is not as it was written."""
     found = examine(folder)
     if found.damaged:
         return None
     labels = in_cells({**found.labels, "run_id": folder.name})
     try:
         metrics = pa.Table.from_pylist(found.rows) if found.metrics is None else read_table(found.metrics)
-    except (*UNREADABLE, pa.ArrowException):  # a digest can be forged
-        return None
+    except (*UNREADABLE, pa.ArrowException) as error:  # a digest can be forged
+        return str(error) if type(error) is ValueError else None
     whole = found.metrics is not None
     return Run(labels, metrics, found.made, whole) if len(metrics) or not whole else None
 
 
 def read_all(results: Path, names: Sequence[str]) -> Found:
     """Read these runs, from the index where it is up to date."""
+    reasons: dict[str, str] = {}
     if len(names) < MANY:
-        return put_together(_by_threads(results, names), names)
+        return _with(reasons, put_together(_by_threads(results, names, reasons), names))
     linked = file_of(results).parent.is_symlink()
     old = [] if linked else [_up_to_date(block, results) for block in read_blocks(file_of(results))]
     known = {name for block in old for name in block.entries}
     fresh = _by_processes(results, [name for name in names if name not in known])
     known |= {name for block in fresh for name in block.entries}
-    fresh += _by_threads(results, [name for name in names if name not in known])
+    fresh += _by_threads(results, [name for name in names if name not in known], reasons)
     found = put_together([*old, *fresh], names)
     if sum(entry.stamp is not None for block in fresh for entry in block.entries.values()) > len(names) // 50:
         with suppress(OSError):  # the folder may be read-only; the next reader then reads the runs again
             make_folder(file_of(results).parent)
             write_blocks(file_of(results), found.blocks)
-    return found
+    return _with(reasons, found)
+
+
+def _with(reasons: dict[str, str], found: Found) -> Found:
+    return found._replace(reasons={**reasons, **found.reasons})
 
 
 def file_of(results: Path) -> Path:
@@ -92,15 +97,19 @@ def _up_to_date(block: Block, results: Path) -> Block:
     return block._replace(entries={name: entry for name, entry in entries if stamp_of(f"{runs}/{name}") == entry.stamp})
 
 
-def _by_threads(results: Path, names: Sequence[str]) -> list[Block]:
+def _by_threads(results: Path, names: Sequence[str], reasons: dict[str, str]) -> list[Block]:
     with ThreadPoolExecutor() as pool:
-        return collect(names, pool.map(lambda name: _read(results, name), names))
+        return collect(names, pool.map(lambda name: _read(results, name, reasons), names))
 
 
-def _read(results: Path, name: str) -> tuple[str | None, Run | None]:
-    """Return the stamp of a run, taken before reading, and the run."""
+def _read(results: Path, name: str, reasons: dict[str, str]) -> tuple[str | None, Run | None]:
+    """Return the stamp of a run, taken before reading, and the run; add the reason if it is invalid."""
     folder = results / "runs" / name
-    return stamp_of(folder), read_run(folder)
+    stamp, run = stamp_of(folder), read_run(folder)
+    if isinstance(run, str):
+        reasons[name] = run
+        return stamp, None
+    return stamp, run
 
 
 def _by_processes(results: Path, names: Sequence[str]) -> list[Block]:
@@ -128,4 +137,4 @@ def _by_processes(results: Path, names: Sequence[str]) -> list[Block]:
 def work(results: str, out: str) -> None:
     """Read the runs named on standard input, and write them into a file in the format of the index."""
     names = sys.stdin.read().splitlines()
-    write_blocks(Path(out), collect(names, (_read(Path(results), name) for name in names)))
+    write_blocks(Path(out), collect(names, (_read(Path(results), name, {}) for name in names)))

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from analysis.results.columns import with_columns
 from analysis.results.contents import contents_of_older_runs, paths_by_content
 from analysis.results.declarations import most_frequent
 from analysis.results.errors import NoData, perhaps
@@ -62,7 +63,7 @@ class Results:
             object.__setattr__(self, "runs", self.runs.fillna(later).infer_objects())
         for find in (_of_older_runs, partial(contents_of_older_runs, facts=self.facts), paths_by_content):
             if labels := find(self.runs):
-                object.__setattr__(self, "runs", self.runs.assign(**labels))
+                object.__setattr__(self, "runs", with_columns(self.runs, labels))
 
     @cached_property
     def options(self) -> list[str]:

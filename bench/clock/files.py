@@ -74,7 +74,9 @@ def _content(path: Path) -> Mapping[str, Any]:
     if not isinstance(content, dict):
         raise UserError(f"{path.name} must have the sections of a network: {', '.join(TOP)}.")
     if isinstance(content.get("pairs"), str):
-        table = path.parent / content["pairs"]
+        table = path.parent / (name := content["pairs"])
+        if name != table.name:
+            raise UserError(f"{path.name}: 'pairs' must be the name of a file in the same folder, got {name!r}.")
         return {**content, "pairs": _csv(_text(table, f"{path.name}: "), table.name)}
     return content
 
@@ -179,8 +181,7 @@ def _fill(out: np.ndarray, pairs: Sequence[Sequence[Any]], place: Mapping[str, i
         for i, j in seen:
             out[:, j, i] = out[:, i, j]
     names = list(place)
-    missing = [f"{names[i]} → {names[j]}" for i, j in np.argwhere(np.isnan(out[0])) if i != j]
-    if missing:
+    if missing := [f"{names[i]} → {names[j]}" for i, j in np.argwhere(np.isnan(out[0])) if i != j]:
         few = ", ".join(missing[:3]) + (f" and {len(missing) - 3} more" if len(missing) > 3 else "")
         raise UserError(
             f"{file} has no link for {few}. Every pair needs a row: once for both directions, or all pairs in both "
@@ -193,18 +194,17 @@ def _csv(text: str, file: str) -> list[list[str]]:
     lines = (line for line in text.lstrip("\ufeff").splitlines() if line.strip() and not line.lstrip().startswith("#"))
     head, *rows = [[cell.strip() for cell in row] for row in csv.reader(io.StringIO("\n".join(lines)))] or [[]]
     if sorted(head) != sorted(COLUMNS):
-        raise UserError(f"{file} must have the columns {', '.join(COLUMNS)}; it has {', '.join(head)}. {UNITS}")
+        raise UserError(f"{file} must have the columns {', '.join(COLUMNS)} and no others. {UNITS}")
     for number, row in enumerate(rows, 1):
         if len(row) != len(head):
-            raise UserError(f"{file}, row {number} has {len(row)} values instead of {len(head)}: {', '.join(row)}.")
+            raise UserError(f"{file}, row {number} has {len(row)} values instead of {len(head)}.")
     if not rows:
         raise UserError(f"{file} has no rows; expected one for every pair of sites.")
     return [[row[head.index(column)] for column in COLUMNS] for row in rows]
 
 
 def _section(content: Mapping[str, Any], name: str, keys: Iterable[str], file: str) -> Mapping[str, Any]:
-    section = content.get(name)
-    if section is None:
+    if (section := content.get(name)) is None:
         return {}
     if not isinstance(section, dict):
         raise UserError(f"{file}: '{name}' must be a section with the keys {', '.join(keys)}; got {section!r}.")

@@ -29,6 +29,7 @@ from bench.data.recipe import data_folder, prepare
 from bench.engine.engines import engine_of
 from bench.method.schedules import Steps
 from bench.problem.problem import Setting
+from bench.store.integrity import EVALUATIONS
 from bench.store.kinds import LONGEST
 from bench.store.record import LATER
 from bench.sweep.memory import problem_of
@@ -46,6 +47,12 @@ _passed: set[str] = set()
 def check(config: RunConfig) -> None:
     """Raise a UserError if this run is invalid."""
     engine_of(config).check(config)
+    if (count := config.steps // config.eval_every) > EVALUATIONS - 2:  # and the first and the last one
+        least = config.steps // (EVALUATIONS - 2) + 1
+        raise UserError(
+            f"eval_every={config.eval_every} gives {count} evaluations, but the limit is {EVALUATIONS - 2}. "
+            f"Type eval_every={least} or more."
+        )
     if (data := config.key(*DATA)) not in _passed:
         check_data(config)
         _passed.add(data)

@@ -1,6 +1,7 @@
 """Tables of runs go into figures and tables, whole or filtered, from folders and archives."""
 
 import json
+import re
 import shutil
 import warnings
 from pathlib import Path
@@ -137,6 +138,18 @@ def test_a_run_without_evaluations_is_complete():
     check_stored(pd.concat([stored, stored.assign(run_id="b", step=3)]), stored)
     with pytest.raises(hearsay.UserError, match="done"):
         check_stored(stored.assign(state="done"), stored)
+
+
+@pytest.mark.parametrize("name", ["from", "seed (given)", "seed (stored)", "given 0", "_left_indicator", "_merge"])
+def test_labels_and_metrics_may_have_any_name(name):
+    stored = pd.DataFrame({"run_id": ["a", "a"], "folder": "runs/a", "step": [0, 1], "seed": 3, name: 0.5})
+    check_stored(stored, stored)
+    check_stored(stored.drop(columns="seed"), stored)
+    for column in ("seed", name):
+        with pytest.raises(hearsay.UserError, match=rf"{re.escape(column)} = 7\b"):
+            check_stored(stored.assign(**{column: 7}), stored)
+    with pytest.raises(hearsay.UserError, match="lacks 1"):
+        check_stored(stored[:1], stored)
 
 
 def test_rejects_runs_that_are_no_longer_there(runs, tmp_path):

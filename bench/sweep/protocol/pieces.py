@@ -9,6 +9,7 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
 import pyarrow as pa
 
 from bench.base import renamed
@@ -17,7 +18,7 @@ from bench.base.errors import Refused, UserError
 from bench.config.blocks import of_blocks
 from bench.config.run_config import RunConfig
 from bench.store.files import parsed, write_text
-from bench.store.integrity import FACTS, UNREADABLE, read_table, unsealed
+from bench.store.integrity import ARCHIVED, FACTS, UNREADABLE, read_table, unsealed
 from bench.store.kinds import is_name
 from bench.store.record import FINAL, cut_short
 from bench.store.regular import TABLE, content_of
@@ -58,28 +59,31 @@ def archived_runs(archives: Sequence[Path]) -> set[str]:
         try:
             content = {name: content_of(folder / name, TABLE) for name in (file.name, "rows.parquet")}
             unsealed(parsed(content_of(folder / FACTS).decode()), content)
-            runs = read_table(content[file.name], texts=True).select(["run_id", "state", "steps"]).to_pylist()
-            rows = read_table(content["rows.parquet"])
+            names = ["run_id", "state", "steps"]
+            runs = read_table(content[file.name], texts=True, columns=names).select(names).to_pylist()
+            rows = read_table(content["rows.parquet"], columns=("run", "step", LOSS), rows=ARCHIVED)
             if nameless := [run["run_id"] for run in runs if not is_name(run["run_id"])]:
                 raise ValueError(f"{reprlib.repr(nameless[0])} is not a valid name of a run")
-            last = dict(zip(*rows.select(["run", "step"]).to_pydict().values(), strict=True))  # sorted by step
-            scored = _scored(rows)
-            for place, run in enumerate(map(renamed.columns, runs)):
+            for run, last, scored in zip(map(renamed.columns, runs), *_evaluated(rows, len(runs)), strict=True):
                 # NaN may be a value of a nonfinite run
-                known = place in scored or (place in last and run["state"] == "nonfinite")
-                if run["state"] in FINAL and known and not cut_short(run, last[place]):
+                known = scored or (last >= 0 and run["state"] == "nonfinite")
+                if run["state"] in FINAL and known and not cut_short(run, last):
                     out.add(run["run_id"])
         except (*UNREADABLE, pa.ArrowException, AttributeError, RecursionError) as error:
             raise UserError(f"'{folder}' is no archive: {error}. Make one with analysis/archive.py.") from error
     return out
 
 
-def _scored(rows: pa.Table) -> set[int]:
-    """Return the runs, by their place, that have values of the scored loss."""
-    if LOSS not in rows.column_names:
-        return set()
-    unknown = rows[LOSS].is_null(nan_is_null=True).to_pylist()
-    return {run for run, none in zip(rows["run"].to_pylist(), unknown, strict=True) if not none}
+def _evaluated(rows: pa.Table, count: int) -> tuple[list[int], list[bool]]:
+    """Return the last step of each run, −1 without evaluations, and whether it has values of the scored loss."""
+    runs, steps = rows["run"].to_numpy(), rows["step"].to_numpy()
+    if {runs.dtype.kind, steps.dtype.kind} != {"i"} or (len(runs) and not 0 <= runs.min() <= runs.max() < count):
+        raise ValueError("the evaluations are invalid")
+    last, scored = np.full(count, -1), np.full(count, False)
+    last[runs] = steps  # sorted by step: the last value of a run counts
+    if LOSS in rows.column_names:
+        scored[runs[~rows[LOSS].is_null(nan_is_null=True).to_numpy()]] = True
+    return last.tolist(), scored.tolist()
 
 
 def check_words(words: Sequence[str]) -> None:

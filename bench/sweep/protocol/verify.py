@@ -30,6 +30,8 @@ from bench.terminal.console import Console
 
 TIMED = ("compute_s", "comm_s", "eval_s", "wall_s")
 """Columns that differ each time."""
+SUBMITTED = 500_000
+"""Maximal number of evaluations in a submission."""
 MACHINES = b"machines"
 """In the file of the runs: the kinds of machines that computed them."""
 Rows = list[dict[str, Any]]
@@ -117,12 +119,12 @@ def submitted(file: Path) -> dict[str, Rows]:
     if not file.is_file():
         raise UserError(f"{file} is missing. Write it with bench/board.py check NAME --pack.")
     try:
-        table = read_table(content_of(file, TABLE), texts=True)
-        rows = table.to_pylist()
+        table = read_table(content_of(file, TABLE), texts=True, rows=SUBMITTED)
     except (*UNREADABLE, pa.ArrowException) as error:
         raise UserError(f"{file} is no Parquet file: {error}.") from error
     if lacking := [name for name in ("run_id", "step", "node_loss", "gradients") if name not in table.column_names]:
         raise UserError(f"{file} has no column '{lacking[0]}'.")
+    rows = table.to_pylist()
     if nameless := [row["run_id"] for row in rows if not is_name(row["run_id"])]:
         raise UserError(f"{file} has the run_id {reprlib.repr(nameless[0])}, which is not a valid name of a run.")
     out: dict[str, Rows] = {}

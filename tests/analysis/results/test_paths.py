@@ -40,3 +40,9 @@ def test_runs_without_a_known_content_keep_their_paths():
     known = {"algo": "dsgd", "seed": 2, "dataset.path": "2.csv", "dataset.path.content": "abc"}
     found = made([{**row, "end": 0.5} for row in (*rows, known)])
     assert list(found.runs["dataset.path"]) == ["0.csv", "1.csv", "2.csv"]
+
+
+def test_a_path_may_have_any_name():
+    rows = [{"self": path, "self.content": "abc"} for path in ("a.csv", "b.csv")]
+    found = made([{"algo": "dsgd", "seed": seed, "end": 0.5, **row} for seed, row in enumerate(rows)])
+    assert list(found.runs["self"]) == ["a.csv", "a.csv"]

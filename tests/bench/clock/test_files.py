@@ -1,6 +1,7 @@
 """Network files: those of the suite, a user's own, and their mistakes."""
 
 import os
+import re
 
 import numpy as np
 import pytest
@@ -159,6 +160,30 @@ def test_rejects_invalid_files(saved, content, offending):
         load_network(saved(content))
     assert offending in str(error.value)
     assert "mine.yaml" in str(error.value)
+
+
+@pytest.mark.parametrize("name", ["../table.csv", "{}/table.csv", "inner/table.csv", "./table.csv", "..", "", "."])
+def test_reads_no_pairs_outside_the_folder_of_the_network(tmp_path, name):
+    name = name.format(tmp_path)
+    for folder in (tmp_path, tmp_path / "here", tmp_path / "here" / "inner"):
+        folder.mkdir(exist_ok=True)
+        (folder / "table.csv").write_text(PAIRS)
+    file = tmp_path / "here" / "mine.yaml"
+    file.write_text(yaml.safe_dump({"sites": [0, 1, 2], "pairs": name}))
+    with pytest.raises(UserError, match=re.escape(repr(name) if name != ".." else "here")):
+        load_network(file)
+    file.write_text(yaml.safe_dump({"sites": [0, 1, 2], "pairs": "table.csv"}))
+    assert load_network(file).latency_s.shape == (3, 3)
+
+
+@pytest.mark.parametrize(
+    "text", ["root:x:0\ndaemon:x:1\n", "from,to,secret,bandwidth_mbps\n0,1,1,1\n", f"{PAIRS}root:x:0\n"]
+)
+def test_errors_do_not_quote_a_file_with_other_columns(saved, text):
+    with pytest.raises(UserError) as error:
+        load_network(saved(text, "mine.csv"))
+    assert "latency_ms" in str(error.value) or "row 4" in str(error.value)
+    assert not {"root", "daemon", "secret"} & {*re.findall(r"\w+", str(error.value))}
 
 
 @pytest.mark.parametrize(

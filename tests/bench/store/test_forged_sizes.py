@@ -27,6 +27,46 @@ def test_counts_the_numbers_of_a_table_and_not_its_rows(monkeypatch):
     for one in (forged, content):
         with pytest.raises(ValueError, match="2000"):
             integrity.read_table(one)
+    monkeypatch.undo()
+    assert integrity.read_table(content, rows=1000).num_rows == 1000
+    for one in (forged, content):
+        with pytest.raises(ValueError, match=r"1000 rows.* 999$"):
+            integrity.read_table(one, rows=999)
+
+
+def test_limits_the_values_of_a_table_with_texts(monkeypatch):
+    sink = io.BytesIO()
+    pq.write_table(pa.table({"run_id": ["a"] * 1000, "seed": np.zeros(1000)}), sink)
+    monkeypatch.setattr(integrity, "VALUES_WITH_TEXTS", 2000)
+    assert integrity.read_table(sink.getvalue(), texts=True).num_rows == 1000
+    monkeypatch.setattr(integrity, "VALUES_WITH_TEXTS", 1999)
+    with pytest.raises(ValueError, match="2000"):
+        integrity.read_table(sink.getvalue(), texts=True)
+
+
+@pytest.mark.parametrize("texts", [True, False])
+def test_reads_only_the_given_columns_whatever_others_are_called(texts):
+    sink = io.BytesIO()
+    pq.write_table(pa.table({"step.a": [1], "step": [2], "numbers": [3], "a": [4]}), sink)
+    table = integrity.read_table(sink.getvalue(), texts=texts, columns=("step", "scalars_sent"))
+    assert table.select(["step", "scalars_sent"]).to_pylist() == [{"step": 2, "scalars_sent": 3}]
+    assert "a" not in table.column_names
+    assert integrity.read_table(sink.getvalue(), texts=texts).num_columns == 4
+
+
+@pytest.mark.parametrize("end", [b"", checkpoint.SEAL + b"0" * 64 + b"\n"])
+def test_a_large_checkpoint_without_its_digest_is_not_read_whole(tmp_path, monkeypatch, end):
+    run = unfinished(tmp_path)
+    path, before = run.checkpoints / "40.0-5.npz", checkpoint.steps(run.checkpoints, 6)
+    with path.open("wb") as file:
+        file.seek(5 << 30 if not end else 1 << 26)  # a sparse file, which takes no space
+        file.write(end or b"0")
+    monkeypatch.setattr(checkpoint, "CHUNK", 1 << 20)
+    monkeypatch.setattr(checkpoint, "content_of", lambda *_: pytest.fail("read whole"))
+    assert checkpoint.arrays(path) is None
+    monkeypatch.undo()
+    assert checkpoint.steps(run.checkpoints, 6) == before
+    assert [*checkpoint.damage(run.checkpoints)] == [path.name]
 
 
 def test_a_checkpoint_whose_arrays_overlap_is_damaged(tmp_path):

@@ -20,6 +20,7 @@ from bench.network.graphs import Topology
 from bench.network.mixing import build_mixing
 from bench.problem.arrays import Arrays, sound
 from bench.problem.problem import Column, Problem, Setting, vector_layout
+from bench.store.integrity import EVALUATIONS
 from bench.sweep.preflight import check, check_data
 from bench.training.metrics import metric
 from tests.helpers.configs import BASE, config, rows
@@ -263,6 +264,12 @@ def test_a_setting_that_came_later_leaves_earlier_runs_their_names():
 def test_reports_that_schedule_nodes_has_no_effect(schedule, nodes, noted, capsys):
     check(config(algo={"name": "dsgd", "schedule": schedule}, schedule_nodes=nodes))
     assert (f"schedule_nodes={nodes}" in capsys.readouterr().err) == noted
+
+
+def test_limits_the_number_of_evaluations():
+    with pytest.raises(UserError, match=r"eval_every=1\b.* eval_every=3\b"):
+        check(config(steps=2 * EVALUATIONS, eval_every=1))
+    check(config(steps=2 * EVALUATIONS, eval_every=3))
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ import pytest
 from bench import board as command
 from bench.base.board_file import read
 from bench.base.errors import UserError
+from bench.sweep.protocol import pieces
 from bench.sweep.protocol.chosen import read_chosen
 from bench.sweep.protocol.phases import cells
 from bench.sweep.protocol.pieces import (
@@ -149,6 +150,26 @@ def test_a_file_that_is_no_archive_is_named(tmp_path):
 )
 def test_an_archive_that_was_tampered_with_is_refused(tmp_path, names, states, facts):
     write_runs(tmp_path, names, states, facts)
+    with pytest.raises(UserError, match=re.escape(str(tmp_path))):
+        archived_runs([tmp_path])
+
+
+def test_the_size_of_an_archive_is_limited(tmp_path, monkeypatch):
+    write_runs(tmp_path, ["a", "b"], ["done", "done"])
+    monkeypatch.setattr(pieces, "ARCHIVED", 4)
+    assert archived_runs([tmp_path]) == {"a", "b"}
+    monkeypatch.setattr(pieces, "ARCHIVED", 3)
+    with pytest.raises(UserError, match=r"\b4\b.* 3\."):
+        archived_runs([tmp_path])
+
+
+@pytest.mark.parametrize(
+    ("runs", "steps"),
+    [([0, 2], [0, 5]), ([-1, 0], [0, 5]), ([0, None], [0, 5]), ([0.0, 0.0], [0, 5]), ([0, 0], [0, None])],
+)
+def test_an_archive_with_invalid_places_of_evaluations_is_refused(tmp_path, runs, steps):
+    write_runs(tmp_path, ["a", "b"], ["done", "done"])
+    pq.write_table(pa.table({"run": runs, "step": steps, "node_loss": [1.0, 1.0]}), tmp_path / "rows.parquet")
     with pytest.raises(UserError, match=re.escape(str(tmp_path))):
         archived_runs([tmp_path])
 

@@ -18,6 +18,7 @@ from bench.base.board_file import entrant, read
 from bench.base.errors import UserError
 from bench.base.submissions import wrong_entrant
 from bench.store.stored_run import StoredRun
+from bench.sweep.protocol import verify
 from bench.sweep.protocol.phases import cells
 from bench.sweep.protocol.pieces import composed
 from bench.sweep.protocol.submission import Submission, read_submission
@@ -119,11 +120,23 @@ def test_a_table_without_a_needed_column_is_refused(tmp_path):
         submitted(file)
 
 
-@pytest.mark.parametrize("name", [["a"], {"a": 1}, 1, None])
-def test_a_run_id_that_is_no_name_is_refused(tmp_path, name):
+def test_the_size_of_a_submission_is_limited(tmp_path, monkeypatch):
+    table = pa.table({"run_id": ["a", "a"], "step": [0, 1], "node_loss": [1.0, 1.0], "gradients": [0.0, 1.0]})
+    pq.write_table(table, tmp_path / "runs.parquet")
+    monkeypatch.setattr(verify, "SUBMITTED", 2)
+    assert [len(rows) for rows in submitted(tmp_path / "runs.parquet").values()] == [2]
+    monkeypatch.setattr(verify, "SUBMITTED", 1)
+    with pytest.raises(UserError, match=r"\b2\b.* 1\."):
+        submitted(tmp_path / "runs.parquet")
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"), [(["a"], "'run_id'.* 'list<"), ({"a": 1}, "'struct<"), (1, " 1"), (None, "None")]
+)
+def test_a_run_id_that_is_no_name_is_refused(tmp_path, name, shown):
     table = pa.table({"run_id": [name], "step": [0], "node_loss": [1.0], "gradients": [1.0]})
     pq.write_table(table, tmp_path / "runs.parquet")
-    with pytest.raises(UserError, match=re.escape(repr(name))):
+    with pytest.raises(UserError, match=shown):
         submitted(tmp_path / "runs.parquet")
 
 
