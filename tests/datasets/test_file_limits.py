@@ -62,6 +62,17 @@ def test_the_rows_of_a_dense_table_count_as_float64(tmp_path, monkeypatch):
         load(tmp_path / "t.csv", "y")
 
 
+def test_columns_of_words_count_as_their_inputs(tmp_path, monkeypatch):
+    (tmp_path / "t.csv").write_text(
+        "a,b,y\n" + "".join(f"{'pqrs'[i % 4]},{'tuvw'[i // 6]},{i % 2}\n" for i in range(24))
+    )
+    monkeypatch.setattr(limits, "LIMIT", 8 * 24 * 8)
+    assert load(tmp_path / "t.csv", "y").train_x.shape[1] == 8
+    monkeypatch.setattr(limits, "LIMIT", 8 * 24 * 8 - 1)
+    with pytest.raises(UserError, match=r"'b'.*\b24\b.*\b8\b"):
+        load(tmp_path / "t.csv", "y")
+
+
 def test_rejects_a_large_index_of_a_short_libsvm_file(tmp_path):
     (tmp_path / "t.libsvm").write_text("1 1000000000:1\n")
     with pytest.raises(UserError, match=r"1000000000.*100000"):
