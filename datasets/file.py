@@ -13,6 +13,7 @@ from datasets.mobydick import pieces, predicting
 from datasets.own.arrays import read_libsvm, read_npz
 from datasets.own.content import decoded, opened
 from datasets.own.inputs import Missing, of_images, prepared
+from datasets.own.limits import refuse_content
 from datasets.own.tables import columns_of, read_csv, read_parquet
 from datasets.own.targets import Task, targets
 from datasets.own.writing import Decimal, Thousands, Writing
@@ -57,6 +58,7 @@ def file(
             raise UserError(f"dataset.{option} is for {', '.join(KINDS[option])} files; {name} is a {kind} file.")
     if kind == "text":
         text = decoded(name, raw, encoding)
+        refuse_content(f"{name} has {len(text)} characters, which need", 8 * len(text))
         return pieces(predicting(text, len(text) - _tested(test, len(text))), context or 128, f"{test:.3g}")
     if thousands is not None and thousands == decimal:
         raise UserError(f"dataset.decimal and dataset.thousands are both {decimal}, but must differ.")

@@ -29,6 +29,7 @@ from analysis.study.tuning import (
     one_rule,
     rule_in_words,
     setting_of,
+    tuned_over,
     what_was_tuned,
 )
 
@@ -47,11 +48,11 @@ SELDOM = "runs of {} steps were evaluated only at their start and end; a smaller
 
 @dataclass(frozen=True)
 class Line:
-    """One variant of one method in one setting, at its best stepsize."""
+    """One variant of one method in one setting, at its best stepsize, or at all of them if there is no best one."""
 
     algo: str
     form: str  # the options of the variant: ", gossip=twice"
-    runs: pd.DataFrame
+    parts: list[tuple[dict[str, Any], pd.DataFrame]]  # tuned values, and the runs at them
     chosen: Chosen
     notes: list[str]  # the chosen values, or why there are none
     rules: list[str]
@@ -64,7 +65,7 @@ class Line:
     uses=("x", "metric", "tune_by"),
 )
 def draw(results: Results, request: FigureOptions) -> Picture:
-    settings, ends, notes, used = _settings(results, request)
+    settings, ends, notes = _settings(results, request)
     columns = [_lines(results, runs, request) for _, runs in settings]
     lines = [line for column in columns for line in column]
     look = styles({line.algo for line in lines}, results)
@@ -101,11 +102,12 @@ def draw(results: Results, request: FigureOptions) -> Picture:
     legend(figure, [legend_entry(style, name) for name, style in names_shown.items()])
     notes += [SLASHES] if any(" / " in name for name in names_shown) else []
     notes += [*_gathered(notes_of), *(rule for line in lines for rule in line.rules)]
+    used = {run for line in lines for _, runs in line.parts for run in runs["run_id"]}
     return Picture(figure, pd.concat(drawn, ignore_index=True), used, one_rule(notes))
 
 
-def _settings(results: Results, request: FigureOptions) -> tuple[list[Setting], list[str], list[str], set[str]]:
-    """Return the settings with most runs, the ends of their titles, notes, and the names of the runs."""
+def _settings(results: Results, request: FigureOptions) -> tuple[list[Setting], list[str], list[str]]:
+    """Return the settings with most runs, the ends of their titles, and notes."""
     finals, notes = counted(results.finals, request.x or "step")
     everything = list(problems(results, finals))
     among = apart(everything)
@@ -120,7 +122,7 @@ def _settings(results: Results, request: FigureOptions) -> tuple[list[Setting], 
     if sum(len(_forms(results, mine)) for _, runs in settings for _, mine in runs.groupby("algo")) > MOST_LINES:
         notes.append("only the published form of the methods is drawn, since all variants would be too many lines")
         settings = [(key, _same_form(results, as_written(results, runs, request)[0])) for key, runs in settings]
-    return settings, ends, notes, {run for _, runs in settings for run in runs["run_id"]}
+    return settings, ends, notes
 
 
 def _lines(results: Results, runs: pd.DataFrame, request: FigureOptions) -> list[Line]:
@@ -132,13 +134,20 @@ def _lines(results: Results, runs: pd.DataFrame, request: FigureOptions) -> list
             name = f"{style.label}{_in_words(form)}"
             if best.empty:
                 none = f"{name} has no {what_was_tuned(chosen)} at which every run ended well; all its runs are drawn"
-                out.append(Line(algo, form, some, chosen, [none], []))
+                out.append(Line(algo, form, _by_setting(results, some), chosen, [none], []))
                 continue
             tuned: Chosen = {method: choice for method, choice in chosen.items() if choice is None or not choice.alone}
             rules = rule_in_words(results, some, tuned, request=request)
             choice = [words.replace(style.label, name, 1) for words in rules[:1]]
-            out.append(Line(algo, form, best, chosen, choice, rules[1:2]))
+            out.append(Line(algo, form, [(columns_of(chosen, algo), best)], chosen, choice, rules[1:2]))
     return out
+
+
+def _by_setting(results: Results, runs: pd.DataFrame) -> list[tuple[dict[str, Any], pd.DataFrame]]:
+    """Split the runs of a method by their tuned values: runs with the same seed have no mean."""
+    over = tuned_over(results, runs)
+    groups = runs.groupby(over, dropna=False)
+    return [({"eta": None, **dict(zip(over, values, strict=True))}, some) for values, some in groups]
 
 
 def _panel(
@@ -148,9 +157,10 @@ def _panel(
     log = log_scale(ax, rows[metric], metric)
     for line in lines:
         style, after = looks[line.algo, line.form], 0 if metric in FROM_THE_FIRST_STEP else -1
-        table = curve(ax, results.curves(line.runs[DRAWN]), x, metric, style, after, log, results)
-        tuned = {f"algo.{o}" if o == FORM else o: value for o, value in columns_of(line.chosen, line.algo).items()}
-        yield with_columns(table, {"algo": line.algo, FORM: line.form.removeprefix(", "), **tuned})
+        for values, runs in line.parts:
+            table = curve(ax, results.curves(runs[DRAWN]), x, metric, style, after, log, results)
+            tuned = {f"algo.{o}" if o == FORM else o: value for o, value in values.items()}
+            yield with_columns(table, {"algo": line.algo, FORM: line.form.removeprefix(", "), **tuned})
     if log and not (rows[metric] > 0).any():
         ax.text(0.5, 0.5, ZEROS, ha="center", va="center", transform=ax.transAxes)
 

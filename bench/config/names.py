@@ -46,6 +46,22 @@ def check_names(words: Sequence[str], folders: Sequence[Path] = (CONF,)) -> None
                 raise UserError(no_such_name(group, str(name) if len(names) > 1 else typed, folders))
 
 
+def refuse_twice(words: Sequence[str], mappings: bool = False) -> None:
+    """Reject a setting that is typed twice, since Hydra would use the last value.
+
+    Words with + or ~ change what Hydra composes, and all search paths count. Hydra merges mappings, as in algo={eta:1},
+    but not in a sweep, where ``mappings`` are rejected too.
+    """
+    typed: dict[str, str] = {}
+    for word in words:
+        key, is_set, value = word.partition("=")
+        if not is_set or word.startswith(("+", "~", "hydra.searchpath=")) or (not mappings and value.startswith("{")):
+            continue
+        if key in typed:
+            raise UserError(f"{key} is given twice: {typed[key]} and {word}. Type one of them.")
+        typed[key] = word
+
+
 def refuse_name_of(key: str, value: Any) -> None:
     """Reject topology.name=ladder, which would keep the options of the member that was chosen before."""
     group, _, option = key.partition(".")

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Annotated
+from zipfile import is_zipfile
 
 import networkx as nx
 import numpy as np
 
+from bench.base import npy
 from bench.base.errors import UserError
 from bench.base.options import Neutral, Part
 from bench.network.graphs import random, topology
@@ -57,7 +60,7 @@ def matrix(nodes: int, file: Path | None = None) -> np.ndarray:
     path = _existing(file, "matrix")
     try:
         if path.suffix == ".npy":
-            w = np.load(path, allow_pickle=False)
+            w = _array(path)
         else:
             lines = path.read_text(encoding="utf-8").replace(",", " ").splitlines()
             w = np.array([[float(word) for word in line.split()] for line in lines if line.strip()])
@@ -73,6 +76,16 @@ def matrix(nodes: int, file: Path | None = None) -> np.ndarray:
     if w.ndim == 2 and w.shape[0] == w.shape[1] and len(w) != nodes:
         raise UserError(f"{path.name} is a matrix for {len(w)} nodes, but nodes={nodes}. Set nodes={len(w)}.")
     return w
+
+
+def _array(path: Path) -> np.ndarray:
+    if is_zipfile(path):
+        raise ValueError("it is an npz file; save its array on its own, with np.save")
+    with path.open("rb") as file:
+        shape, dtype = npy.header(file)
+    if dtype.itemsize * math.prod(shape) > path.stat().st_size:  # before numpy allocates the array
+        raise ValueError(f"the file is too short for an array of the shape {shape}")
+    return np.asarray(np.load(path, allow_pickle=False))
 
 
 @topology("row_stochastic", weights=None)

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import io
+import math
 import re
 import zlib
-from zipfile import BadZipFile, is_zipfile
+from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile, is_zipfile
 
 import numpy as np
+from numpy.lib.format import MAGIC_PREFIX
 
+from bench.base import npy
 from bench.base.errors import UserError, closest
 from datasets.own.content import EXACT, Column, Content, refuse_rounded, rounded, sentence, some
+from datasets.own.limits import refuse_content, refuse_table
 from datasets.own.writing import Writing, of_words
 
-DENSE = 8 << 30
-"""Largest size in bytes of a LIBSVM file as a dense array."""
 WHOLE = re.compile(rb"(?:^|[\s:])([+-]?\d{16,40})(?!\S)")
 """Label or value of a LIBSVM line that is a large integer."""
 NAMES = {"x": ("x", "data", "inputs", "features"), "y": ("y", "target", "targets", "labels")}
@@ -25,6 +27,7 @@ def read_npz(name: str, raw: bytes, column: str | None, writing: Writing) -> Con
     if not is_zipfile(io.BytesIO(raw)):
         raise UserError(f"{name} is not an npz file: it is not a zip archive.")
     try:
+        _refuse_large_arrays(name, raw)
         with np.load(io.BytesIO(raw), allow_pickle=False) as archive:
             arrays = {key: archive[key] for key in archive.files}
     except (ValueError, OSError, EOFError, BadZipFile, RuntimeError, zlib.error) as error:
@@ -49,6 +52,27 @@ def read_npz(name: str, raw: bytes, column: str | None, writing: Writing) -> Con
     if test_x in _named(arrays, "x", "val"):
         notes.insert(0, f"test set: the arrays {test_x} and {test_y}, since there are no X_test and y_test")
     return Content(y, [] if x.ndim > 2 else _columns(x), x if x.ndim > 2 else None, tests, notes)
+
+
+def _refuse_large_arrays(name: str, raw: bytes) -> None:
+    """Reject an archive whose files or arrays are declared larger than the limits. Tables become float64 later."""
+    total = 0
+    with ZipFile(io.BytesIO(raw)) as archive:
+        entries = archive.infolist()
+        refuse_content(f"The decompressed files of {name} have", sum(entry.file_size for entry in entries))
+        for entry in entries:
+            if entry.compress_type not in (ZIP_STORED, ZIP_DEFLATED):  # zipfile decompresses others without a limit
+                raise ValueError(f"{entry.filename!r} is compressed in a way that numpy does not use")
+            with archive.open(entry) as file:
+                if file.read(len(MAGIC_PREFIX)) != MAGIC_PREFIX:  # not an array
+                    continue
+                file.seek(0)
+                shape, dtype = npy.header(file)
+            if len(shape) == 2:
+                refuse_table(f"The array {entry.filename.removesuffix('.npy')!r} of {name}", *shape)
+            each = dtype.itemsize if len(shape) > 2 else max(8, dtype.itemsize)
+            total += each * math.prod(max(length, 1) for length in shape)
+    refuse_content(f"The arrays of {name}, with tables as float64, need", total)
 
 
 def _roles(name: str, arrays: dict[str, np.ndarray], column: str | None) -> tuple[str, str, str | None, str | None]:
@@ -136,6 +160,7 @@ def read_libsvm(name: str, raw: bytes, column: str | None) -> Content:
 
     if column not in (None, "label"):
         raise UserError(f"The target of a LIBSVM file is its label. Remove dataset.column={column}.")
+    refuse_content(f"{name} has {(pairs := raw.count(b':'))} features, which need", 8 * pairs)
     try:
         x, y = load_svmlight_file(io.BytesIO(raw), dtype=np.float64)
     except (ValueError, OverflowError) as error:
@@ -144,8 +169,7 @@ def read_libsvm(name: str, raw: bytes, column: str | None) -> Content:
         raise UserError(f"{name} has {wrong[1].decode(errors='replace')!r}: write numbers without underscores.")
     if x.nnz == 0:
         raise UserError(f"{name} has labels but no features.")
-    if x.shape[0] * x.shape[1] * 8 > DENSE:
-        raise UserError(f"{name} has {x.shape[0]} rows of {x.shape[1]} features: more than {DENSE >> 30} GiB if dense.")
+    refuse_table(name, *x.shape)
     if max(np.abs(x.data).max(), np.abs(y).max()) >= EXACT:
         lines = [line for each in raw.splitlines() if (line := each.partition(b"#")[0].strip())]
         whole = [next(filter(rounded, map(int, WHOLE.findall(line))), 0) for line in lines]

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import bz2
 import codecs
-import gzip
 import re
 import zlib
 from collections.abc import Sequence
@@ -14,6 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from bench.base.errors import UserError
+from datasets.own.limits import decompressed
 
 ENDINGS = {".csv": "csv", ".npz": "npz", ".parquet": "parquet", ".libsvm": "LIBSVM", ".svm": "LIBSVM", ".txt": "text"}
 MAGIC = {b"PAR1": "parquet", b"PK\x03\x04": "npz"}
@@ -60,8 +59,7 @@ class Content:
 def opened(path: Path) -> tuple[str, bytes]:
     """The kind of a file, by its extension and first bytes, and its decompressed bytes."""
     try:
-        raw = path.read_bytes()
-        raw = gzip.decompress(raw) if raw[:2] == b"\x1f\x8b" else bz2.decompress(raw) if raw[:3] == b"BZh" else raw
+        raw = decompressed(path)
     except (OSError, EOFError, ValueError, zlib.error) as error:
         raise UserError(f"Cannot read {path}: {error}.") from error
     if not raw.strip():

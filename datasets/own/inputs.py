@@ -9,6 +9,7 @@ import numpy as np
 
 from bench.base.errors import UserError
 from datasets.own.content import Column, first_row, refuse_large, some
+from datasets.own.limits import refuse_table
 from datasets.own.writing import Writing, refuse_numbers
 from datasets.standardized import moments
 
@@ -31,7 +32,7 @@ def prepared(
 ) -> tuple[np.ndarray, list[str]]:
     """The inputs as float32, one row per sample, and the decisions, one per line."""
     notes: Notes = {line: [] for line in NOTES}
-    blocks = []
+    blocks, width = [], 0
     for column in columns:
         if column.numbers:
             refuse_large(f"Column {column.name!r}", column.values)
@@ -47,8 +48,9 @@ def prepared(
                     "Fill them, or add dataset.missing=mean."
                 )
             notes[FILLED].append(f"{column.name} ({count} rows, {'the mean' if column.numbers else 'zeros'})")
-        block = _numbers(column, train, standardize, notes) if column.numbers else _one_hot(column, train, notes)
+        block = _numbers(column, train, standardize, notes) if column.numbers else _one_hot(column, train, notes, width)
         blocks.append(block.astype(np.float32))
+        width += block.shape[1]
     if len(notes[CONSTANT]) == len(blocks):
         raise UserError("Every input column is constant in the training rows, so nothing can be learned.")
     return np.concatenate(blocks, axis=1), [f"{line}: {some(names)}" for line, names in notes.items() if names]
@@ -65,7 +67,8 @@ def _numbers(column: Column, train: np.ndarray, standardize: bool, notes: Notes)
     return filled[:, None]
 
 
-def _one_hot(column: Column, train: np.ndarray, notes: Notes) -> np.ndarray:
+def _one_hot(column: Column, train: np.ndarray, notes: Notes, width: int) -> np.ndarray:
+    """One column per word; there are ``width`` columns before them."""
     name, values, known = column.name, column.values, ~column.missing
     words, trained = set(values[known]), sorted(set(values[train]) - {None})
     if len(trained) > WORDS:
@@ -77,6 +80,7 @@ def _one_hot(column: Column, train: np.ndarray, notes: Notes) -> np.ndarray:
             f"Column {name!r} has a different word in each of its {len(words)} rows, so nothing can be learned from "
             f"it. {_skip(column)}"
         )
+    refuse_table(f"With an input per word of column {name!r}, the data", len(values), width + len(trained))
     notes[CONSTANT] += [name] * (len(trained) < 2)
     notes[HOT].append(f"{name} ({len(trained)})")
     if unknown := sorted(words - set(trained)):

@@ -7,12 +7,14 @@ import datetime
 import decimal
 import io
 import re
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from bench.base.errors import UserError, closest
 from datasets.own.content import EXACT, Column, Content, refuse_rounded, sentence
+from datasets.own.limits import refuse_content, refuse_table
 from datasets.own.writing import MISSING, POINT, Writing, as_names, of_words, refuse_points, refuse_whole
 
 if TYPE_CHECKING:
@@ -59,6 +61,7 @@ def read_csv(
     lines = csv.reader(io.TextIOWrapper(io.BytesIO(raw), "utf-8"), delimiter=mark, skipinitialspace=True)
     try:
         names = [word.strip() for word in next(line for line in lines if line)]
+        refuse_table(name, text.count("\n"), len(names))
         odd = next(((len(line), lines.line_num) for line in lines if line and len(line) != len(names)), None)
     except csv.Error as error:
         raise UserError(f"{name} is not a csv file: {sentence(error)}") from error
@@ -73,7 +76,7 @@ def read_csv(
         names = [str(number) for number in range(1, len(names) + 1)]
     if "" in names:
         raise UserError(f"Column {names.index('') + 1} of {name} has no name in the first line.")
-    if double := sorted({word for word in names if names.count(word) > 1}):
+    if double := sorted(word for word, count in Counter(names).items() if count > 1):
         raise UserError(
             f"{name} has several columns called {double[0]!r}; names must be unique. If the first line is a row of "
             "data, add dataset.header=false."
@@ -120,6 +123,10 @@ def read_parquet(name: str, raw: bytes) -> pd.DataFrame:
     import pyarrow.parquet as pq
 
     try:
+        file = pq.read_metadata(pa.BufferReader(raw))
+        refuse_table(name, file.num_rows, file.num_columns)
+        sizes = (file.row_group(number).total_byte_size for number in range(file.num_row_groups))
+        refuse_content(f"The decompressed columns of {name} have", sum(sizes))
         table = pq.read_table(pa.BufferReader(raw))
         for place, field in enumerate(table.schema):  # pandas rounds integers of a dictionary next to missing values
             if pa.types.is_dictionary(field.type):

@@ -1,5 +1,6 @@
 """Graphs and matrices from files, rejected networks, and the command that shows a network."""
 
+import io
 from functools import partial
 
 import networkx as nx
@@ -30,7 +31,7 @@ def write(folder, files: dict) -> None:
             else:
                 np.savetxt(folder / name, content, delimiter=",")
         else:
-            (folder / name).write_text(content)
+            (folder / name).write_bytes(content.encode() if isinstance(content, str) else content)
 
 
 def test_one_network_from_three_files(tmp_path, monkeypatch):
@@ -57,6 +58,21 @@ EDGES = {"topology": {"name": "edges", "file": "g.txt"}, "nodes": 4}
 MATRIX = {"topology": {"name": "matrix", "file": "w.csv"}, "nodes": 3}
 EYE = np.eye(3)
 
+NPY = {"topology": {"name": "matrix", "file": "w.npy"}, "nodes": 2}
+
+
+def npy(shape: str) -> bytes:
+    """A file of the npy format with this shape in its header, and no numbers."""
+    header = f"{{'descr': '<f8', 'fortran_order': False, 'shape': {shape}}}".encode()
+    return b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header
+
+
+def npz() -> bytes:
+    file = io.BytesIO()
+    np.savez(file, a=np.eye(2))
+    return file.getvalue()
+
+
 BAD = {
     "no file given": ({"topology": "edges"}, {}, "topology=edges .*topology.file=PATH"),
     "disconnected": (EDGES, {"g.txt": "0 1\n2 3\n"}, r"'edges'.*\[0, 1\]"),
@@ -70,21 +86,13 @@ BAD = {
     "rows": (MATRIX, {"w.csv": EYE * 0.9}, "row 0 .*0.9 "),
     "negative": (MATRIX, {"w.csv": 2 * EYE - np.ones((3, 3)) / 3}, "-0.333333 .*row 0, column 1"),
     "wrong size": (MATRIX, {"w.csv": np.ones((4, 4)) / 4}, r"w\.csv .* 4 .*nodes=4"),
-    "one number": (
-        {"topology": {"name": "matrix", "file": "w.npy"}, "nodes": 1},
-        {"w.npy": np.array(1.0)},
-        r"w\.npy",
-    ),
-    "pickle": (
-        {"topology": {"name": "matrix", "file": "w.npy"}, "nodes": 2},
-        {"w.npy": np.array([[print, 1], [1, 1]], dtype=object)},
-        r"w\.npy",
-    ),
-    "complex": (
-        {"topology": {"name": "matrix", "file": "w.npy"}, "nodes": 2},
-        {"w.npy": np.full((2, 2), 0.5 + 0.1j)},
-        r"w\.npy.*complex128",
-    ),
+    "one number": ({**NPY, "nodes": 1}, {"w.npy": np.array(1.0)}, r"w\.npy"),
+    "pickle": (NPY, {"w.npy": np.array([[print, 1], [1, 1]], dtype=object)}, r"w\.npy"),
+    "complex": (NPY, {"w.npy": np.full((2, 2), 0.5 + 0.1j)}, r"w\.npy.*complex128"),
+    "an npz file": (NPY, {"w.npy": npz()}, r"w\.npy.* npz .*np\.save"),
+    "a nested header": (NPY, {"w.npy": npy("(" + "-" * 9000 + "1,)")}, r"w\.npy.*header"),
+    "an open header": (NPY, {"w.npy": npy("(" * 9000)}, r"w\.npy.*header"),
+    "a huge header": (NPY, {"w.npy": npy("(1099511627776, 1024)")}, r"w\.npy.*1099511627776, 1024"),
     "hypercube": ({"topology": "hypercube", "nodes": 6}, {}, "hypercube.* 6.* 4 and 8"),
     "one-peer": ({"topology": "one_peer_exponential", "nodes": 12}, {}, "one_peer_exponential.* 12"),
     "prime torus": ({"topology": "torus", "nodes": 7}, {}, "torus.* 7"),
