@@ -15,7 +15,7 @@ from analysis.study.statistics import Interval
 from analysis.study.statistics.intervals import by_error
 
 COMPARISONS = 465
-"""The number of simultaneous intervals, each at the level 1 − 0.05/465: 31 entrants have so many pairs. A new one moves none."""
+"""The number of simultaneous intervals, each at the level 1 − 0.05/465: 31 entrants have so many pairs."""
 
 Scores = Mapping[str, pd.Series]
 """The scores of one method: by workload, a series over the report seeds."""
