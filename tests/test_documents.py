@@ -67,7 +67,7 @@ def test_the_method_of_the_readme_passes_its_checks_and_is_drawn_beside_dnasa(tm
         outputs.append(done.stdout)
     assert "FAIL" not in outputs[0]
     assert len(re.findall("^  (?:PASS|SKIP)  ", outputs[0], re.MULTILINE)) == len(CHECKS)
-    assert "15 runs (15 done), seeds 0–2 → compare.pdf" in outputs[-1]
+    assert "6 runs (6 done), seeds 0–2 → compare.pdf" in outputs[-1]
     assert (tmp_path / "results/mine/figures/compare.pdf").exists()
 
 

@@ -29,7 +29,6 @@ SENTENCES = [
         "algo={a:1}",
         "One of the keys in algo={…} is unknown. Set them one at a time (algo.NAME=VALUE)",
     ),
-    ("run", "eval_every=10 eval_every=20", "eval_every is given twice: eval_every=10 and eval_every=20. Type one"),
     ("run", "seed=nan", "seed must be a whole number; got nan."),
     ("run", "topology=edges topology.file=few.txt", "no edge for 3 of the 8 nodes: 5, 6, 7; set nodes=5 or add"),
     ("run", "dataset=synthetic topology=complete nodes=100000", "takes 850 GB, and"),

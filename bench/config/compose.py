@@ -22,16 +22,7 @@ from bench.base.errors import UserError, closest
 from bench.base.registry import no_such
 from bench.config.choices import members, options_of
 from bench.config.main_file import check_main_file
-from bench.config.names import (
-    CONF,
-    check_names,
-    is_plain,
-    is_sweep,
-    no_such_name,
-    not_a_setting,
-    refuse_twice,
-    with_quotes,
-)
+from bench.config.names import CONF, check_names, is_plain, is_sweep, no_such_name, not_a_setting, with_quotes
 from bench.config.other_bases import check_integers
 from bench.config.run_config import GROUPS, RunConfig, meant, no_such_setting, parse
 from bench.config.source import CONFIG, USUAL, Source, used
@@ -79,7 +70,6 @@ def prepared(words: Sequence[str], source: Source) -> tuple[Source, list[str]]:
     Members without a yaml file enter the store of Hydra, with the defaults of their signature.
     """
     words = [with_quotes(renamed.typed(word)) for word in words]
-    refuse_twice(words)
     if any(word.startswith("experiment=") for word in words):  # the file of the experiment may lack a size
         words = [f"++{word}" if word.startswith("experiment.size=") else word for word in words]
     source, words = source.divide([f"+{word}" if _MAPPING.match(word) else word for word in words])

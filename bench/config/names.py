@@ -46,20 +46,16 @@ def check_names(words: Sequence[str], folders: Sequence[Path] = (CONF,)) -> None
                 raise UserError(no_such_name(group, str(name) if len(names) > 1 else typed, folders))
 
 
-def refuse_twice(words: Sequence[str], mappings: bool = False) -> None:
-    """Reject a setting that is typed twice, since Hydra would use the last value.
-
-    Words with + or ~ change what Hydra composes, and all search paths count. Hydra merges mappings, as in algo={eta:1},
-    but not in a sweep, where ``mappings`` are rejected too.
-    """
+def refuse_replaced(words: Sequence[str]) -> None:
+    """Reject algo=dsgt algo={eta:1} in a sweep, where the mapping would replace the member instead of changing it."""
     typed: dict[str, str] = {}
     for word in words:
-        key, is_set, value = word.partition("=")
-        if not is_set or word.startswith(("+", "~", "hydra.searchpath=")) or (not mappings and value.startswith("{")):
-            continue
-        if key in typed:
-            raise UserError(f"{key} is given twice: {typed[key]} and {word}. Type one of them.")
-        typed[key] = word
+        group, is_set, value = word.partition("=")
+        if is_set and group in GROUPS and group in typed and value.startswith("{"):
+            raise UserError(
+                f"{word} would replace {typed[group]} in a sweep. Type each option on its own: {group}.NAME=VALUE."
+            )
+        typed[group] = word
 
 
 def refuse_name_of(key: str, value: Any) -> None:

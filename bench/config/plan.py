@@ -26,7 +26,7 @@ from bench.base.options import NoOption
 from bench.config.compose import hydra_here, prepared, resolved, several_values
 from bench.config.experiment import axes_of, blocks_of
 from bench.config.flags import refuse_plugins
-from bench.config.names import check_names, check_typed, is_choice, is_plain, refuse_twice
+from bench.config.names import check_names, check_typed, is_choice, is_plain, refuse_replaced
 from bench.config.point import Base, Point, experiment_of, refers
 from bench.config.run_config import GROUPS, RunConfig, parse
 from bench.config.source import USUAL, Source
@@ -70,7 +70,7 @@ def jobs_of(words: Sequence[str], several: bool) -> list[list[str]]:
                 raise UserError(f"{override.input_line} is not a list. Type the values, or range(START,STOP,STEP).")
     if not several:
         return [list(words)]
-    refuse_twice(words, mappings=True)
+    refuse_replaced(words)
     (jobs,) = BasicSweeper.split_arguments(overrides, max_batch_size=None)
     if not jobs:
         raise UserError("The sweep is empty: one of its settings has no value.")

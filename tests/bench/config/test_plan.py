@@ -30,7 +30,7 @@ LINES = (
     "model=linear,mlp dataset=digits partition=dirichlet partition.alpha=0.1,1",
     "topology=glob(r*) topology.lazy=true",
     "seed=shuffle(3,3) steps=range(10,30,10) scale=range(0.5,1.5,0.5)",
-    "++seed=1 ++seed=2,3 steps=7",
+    "seed=1 seed=2,3 steps=7",
     "engine=stacked,mpi engine.timeout_s=5,7.5",
     "engine.launch=[mpiexec,-quiet] results='a b' tracker.project='x,y',z tracker.entity=null",
     "checkpoint_every=null,5 force=true,false data_dir=null dtype=float64",
@@ -51,7 +51,7 @@ def hydras(words):
     return [parse({key: value for key, value in one.items() if key != "experiment"}) for one in values]
 
 
-QUICK = ("algo=dsgt algo.eta=0.3 seed=4", "++seed=1 ++seed=2,3 steps=7", "results=a/${seed} seed=1,2 algo=dsgd,dsgt")
+QUICK = ("algo=dsgt algo.eta=0.3 seed=4", "seed=1 seed=2,3 steps=7", "results=a/${seed} seed=1,2 algo=dsgd,dsgt")
 
 
 @pytest.mark.parametrize("line", few(LINES, QUICK))
