@@ -12,12 +12,12 @@ from analysis.board.cells import Curve
 from analysis.board.choose import CHOICE, TUNED
 from analysis.board.markdown import MISSING, Label, as_lines, number
 from analysis.board.scores import scored, standings
-from analysis.board.scoring import Rule
+from analysis.board.scoring import RULE, Rule
 from bench.base.board import YARDSTICK, Board
 
-BOARD = "board"
+PRESENT = "board"
 VARIANTS = {
-    BOARD: Rule(),
+    PRESENT: RULE,
     "within ±2": Rule(limit=2),
     "within ±6": Rule(limit=6),
     "miss × 1": Rule(miss=1),
@@ -68,7 +68,7 @@ def sensitivity_markdown(table: pd.DataFrame, targets: pd.DataFrame, label: Labe
     """Return the tiers of the tuned entrants by variant, and the parts of the runs that reach each target."""
     tuned = table[(table["ruleset"] == TUNED) & table["tier"].notna()]
     tiers, scores = (tuned.pivot(index="method", columns="variant", values=name) for name in ("tier", "score"))
-    order = scores.sort_values(BOARD, ascending=False, kind="stable").index if len(scores) else []
+    order = scores.sort_values(PRESENT, ascending=False, kind="stable").index if len(scores) else []
     rows = [
         [label(name), *(f"{tiers.at[name, one]:.0f} ({number(scores.at[name, one])})" for one in VARIANTS)]
         for name in order

@@ -6,11 +6,13 @@ import pytest
 
 from analysis.board.cells import bytes_paid, cells, curves
 from analysis.board.choose import as_table, choose_tuned, graded
+from analysis.board.clock import clocks
 from analysis.board.gate import gate
 from analysis.board.scores import reported, scored
 from analysis.board.sensitivity import VARIANTS, reached, sensitivity, sensitivity_markdown
 from analysis.board.targets import freeze
 from tests.analysis.board.made import REPORT, STEPS, grid, made_board, results, run
+from tests.helpers.timed import pair
 
 DSGD = {0.1: 0.7, 1.0: 1.0, 10.0: 0.5}
 
@@ -70,10 +72,10 @@ def test_the_targets_that_runs_reach():
 
 def test_a_number_is_paid_at_the_type_of_the_workload():
     """The declared type of a method changes its bytes and not its price."""
-    half = [run("dsgd", 0.1, 1.0, "T1", seed, dtype=kind) for seed, kind in enumerate(("float32", "float64"))]
-    found, board = results(*half), made_board()
+    both = [run("dsgd", 0.1, 1.0, "T1", seed, dtype=kind) for seed, kind in enumerate(("float32", "float64"))]
+    found, board = results(*both), made_board()
     table = cells(found, board, board.workloads).iloc[:0]
-    rows = [{"run_id": labels["run_id"], "workload": "T1"} for labels, _ in half]
+    rows = [{"run_id": labels["run_id"], "workload": "T1"} for labels, _ in both]
     table = table.reindex(range(2)).assign(**{key: [row[key] for row in rows] for key in ("run_id", "workload")})
     board.workloads["T1"].set["dtype"] = "float32"
     assert list(bytes_paid(found, table, board.workloads).values()) == [1.0, 0.5]
@@ -98,3 +100,12 @@ def test_the_gate_is_relative_to_the_problem_of_each_seed():
     (row,) = gate(some.values(), table, courses, frozen).to_dict("records")
     assert row["part"] == pytest.approx(0.1, abs=0.001)
     assert row["low"] > 0.09
+
+
+def test_the_clock_counts_the_bytes_that_a_run_pays():
+    """The seconds grow in proportion to the bytes, beside those of gradients and latencies."""
+    found = pair()
+    run = found.runs["run_id"].iloc[0]
+    half, whole, twice = (clocks(found, {run: part}, ["wan"])["wan"](run)[-1] for part in (0.5, 1.0, 2.0))
+    assert twice - whole == pytest.approx(2 * (whole - half), rel=0.02)  # the clock has whole ticks
+    assert whole > half
