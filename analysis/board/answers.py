@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 
 import numpy as np
 import pandas as pd
 
 from analysis.board.choose import CHOICE, DEV, NATIVE, TUNED
-from analysis.board.markdown import as_lines, number
+from analysis.board.markdown import MISSING, as_lines, number
 from analysis.board.totals import total
 from analysis.tables.format import in_markdown
 from bench.base.board import YARDSTICK, Board
@@ -36,18 +36,30 @@ class Answer:
 
 @dataclass(frozen=True)
 class Scored:
-    """The standings and the scores of every run, with the names of entrants."""
+    """The standings and the scores of every run, with the names of entrants, and the standings of the side tables."""
 
     board: Board
     standings: pd.DataFrame
     runs: pd.DataFrame
     label: Label
+    side: Mapping[str, pd.DataFrame] = field(default_factory=dict)
 
     def of(self, ruleset: str, price: str = CHOICE) -> pd.DataFrame:
-        """Return the ranked methods, which have a tier, by name, the best first."""
+        """Return all methods but the bounds by name, the best first; those that are not ranked have no tier."""
         mine = self.standings[(self.standings["ruleset"] == ruleset) & (self.standings["price"] == price)]
-        mine = mine[mine["tier"].notna()].set_index("method", drop=False)
-        return mine.sort_values("score", ascending=False, kind="stable")
+        return _in_order(mine[~mine["method"].isin(self.board.bounds)])
+
+    def best(self, mine: pd.DataFrame, column: str = "score") -> str:
+        """Return the method with the highest number of a column, and the best ranked one if that is another one."""
+        order = mine[mine[column].notna()].sort_values(column, ascending=False, kind="stable")
+        ranked = order[order["tier"].notna()]
+        firsts = dict.fromkeys([*order.index[:1], *ranked.index[:1]])
+        said = [f"{self.label(method)} {number(order[column][method])}" for method in firsts]
+        return "; ranked: ".join(said) if said else MISSING
+
+    def first(self, mine: pd.DataFrame) -> str:
+        """Return the methods of tier 1 as a list in words."""
+        return self.names(mine.index[mine["tier"] == 1]) or MISSING
 
     def names(self, methods: Iterable[str]) -> str:
         """Return the names of entrants as a list in words."""
@@ -55,9 +67,13 @@ class Scored:
         return " and ".join([*([", ".join(said[:-1])] if said[:-1] else []), *said[-1:]])
 
 
+def _in_order(standings: pd.DataFrame) -> pd.DataFrame:
+    return standings.set_index("method", drop=False).sort_values("score", ascending=False, kind="stable")
+
+
 def answers(scored: Scored) -> list[Answer]:
     """Return the answers that the scores allow."""
-    made = (_untuned(scored), _by_stratum(scored), _communication(scored), _heterogeneity(scored))
+    made = (_untuned(scored), _by_stratum(scored), _communication(scored), _heterogeneity(scored), _beside(scored))
     return [answer for answer in made if answer is not None and answer.rows]
 
 
@@ -69,51 +85,46 @@ def _untuned(scored: Scored) -> Answer | None:
     rows = []
     for row in untuned.to_dict("records"):
         best = float(tuned["score"].get(row["method"], np.nan))
-        shown = [number(row["score"]), f"{row['tier']:.0f}", number(best), number(best - row["score"])]
+        tier = MISSING if pd.isna(row["tier"]) else f"{row['tier']:.0f}"
+        shown = [number(row["score"]), tier, number(best), number(best - row["score"])]
         rows.append([scored.label(row["method"]), UNTUNED[row["rule"]], *shown])
     said = [
-        f"With {UNTUNED[rule]}, the best score is {number(some['score'].iloc[0])} ({scored.label(some.index[0])}; "
-        f"tier 1: {scored.names(some.index[some['tier'] == 1])})."
+        f"Best with {UNTUNED[rule]}: {scored.best(some)}. Tier 1: {scored.first(some)}."
         for rule, some in zip(UNTUNED, parts, strict=True)
         if len(some)
     ]
-    said.append(f"The best tuned score is {number(tuned['score'].iloc[0])} ({scored.label(tuned.index[0])}).")
+    said.append(f"Best tuned: {scored.best(tuned)}.")
     head = ["method", "setting", "score", "tier", "tuned", "price of not tuning"]
     return Answer("Which methods need no tuning, and what does that cost?", " ".join(said), head, rows)
 
 
 def _by_stratum(scored: Scored) -> Answer:
-    rows = []
-    for stratum in dict.fromkeys(scored.board.strata.values()):
-        cells = []
-        for rule in (NATIVE, DEV, TUNED):
-            mine = scored.of(rule)
-            best = mine[stratum].dropna().sort_values(ascending=False, kind="stable") if stratum in mine else mine
-            cells.append(f"{scored.label(best.index[0])} {number(best.iloc[0])}" if len(best) else "–")
-        rows.append([stratum, *cells])
-    best = [f"{row[1]} on {row[0]}" for row in rows if row[1] != "–"]
-    sentence = (
-        f"Best with every number from its paper: {', '.join(best)}." if best else "No method ran without a choice."
-    )
-    return Answer("Which untuned method is best, and on what?", sentence, ["stratum", NATIVE, DEV, TUNED], rows)
+    frames = [scored.of(rule) for rule in (NATIVE, DEV, TUNED)]
+    rows = [
+        [stratum, *(scored.best(mine, stratum) if stratum in mine else MISSING for mine in frames)]
+        for stratum in dict.fromkeys(scored.board.strata.values())
+    ]
+    best = [f"on {row[0]} {row[1]}" for row in rows if row[1] != MISSING]
+    said = f"Best with every number from its paper: {', '.join(best)}." if best else "No method ran without a choice."
+    return Answer("Which untuned method is best, and on what?", said, ["stratum", NATIVE, DEV, TUNED], rows)
 
 
 def _communication(scored: Scored) -> Answer | None:
     base = scored.of(TUNED)["score"]
     rows = []
-    for price in scored.board.prices:
+    for price in (*scored.board.prices, *scored.board.networks):
         mine = scored.of(TUNED, price)
         if mine.empty:
             continue
         change = (mine["score"] - base).dropna().sort_values(kind="stable")
-        ends = ["–", "–"]
+        ends = [MISSING, MISSING]
         if price != CHOICE and len(change):
             ends = [f"{scored.label(change.index[k])} ({number(change.iloc[k])})" for k in (0, -1)]
-        rows.append([price, scored.names(mine.index[mine["tier"] == 1]), *ends])
+        rows.append([price, scored.first(mine), *ends])
     if not rows:
         return None
     sentence = " ".join(
-        f"From gradients to {row[0]}, {row[2]} loses most and {row[3]} gains most." for row in rows if row[2] != "–"
+        f"From gradients to {row[0]}, {row[2]} loses most and {row[3]} gains most." for row in rows if row[2] != MISSING
     )
     head = ["price", "tier 1, tuned", "loses most against gradients", "gains most"]
     return Answer("Where does communication decide?", sentence, head, rows)
@@ -127,10 +138,10 @@ def _heterogeneity(scored: Scored) -> Answer | None:
         for entrant in (YARDSTICK, TRACKED, POOLED):
             series = some[some["entrant"] == entrant].set_index("seed")["score"]
             own = total({str(workload): series}, {str(workload): "all"})
-            cells.append(f"{number(own.value)} ({number(own.low)} to {number(own.high)})" if len(series) else "–")
+            cells.append(f"{number(own.value)} ({number(own.low)} to {number(own.high)})" if len(series) else MISSING)
             if entrant == TRACKED and len(series):
                 means.append((own.value, str(workload)))
-        if "–" not in cells[:2]:
+        if MISSING not in cells[:2]:
             rows.append([str(workload), *cells])
     if not means:
         return None
@@ -141,3 +152,16 @@ def _heterogeneity(scored: Scored) -> Answer | None:
     )
     head = ["workload", *(f"{scored.label(entrant)} (interval)" for entrant in (YARDSTICK, TRACKED, POOLED))]
     return Answer("Where does heterogeneity decide?", sentence, head, rows)
+
+
+def _beside(scored: Scored) -> Answer:
+    rows = []
+    for name, table in scored.side.items():
+        for price, some in table.groupby("price", sort=False):
+            mine = _in_order(some)
+            yardstick = number(mine["score"].get(YARDSTICK, np.nan))
+            rows.append([name, str(price), scored.first(mine), scored.best(mine), yardstick])
+    bases = " and ".join(dict.fromkeys(side.base for side in scored.board.side.values()))
+    sentence = f"These methods are tuned, on {bases} with another network or with compressed messages."
+    head = ["network", "price", "tier 1", "best score", scored.label(YARDSTICK)]
+    return Answer("Which method on other networks?", sentence, head, rows)

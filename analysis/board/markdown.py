@@ -29,7 +29,7 @@ def standings_markdown(
     lines = [
         f"# The board, version {in_markdown(board.number)}",
         "",
-        f"Hash of rules, protocol and targets: `{board.hash}`",
+        f"Hash of rules, protocol, targets and settings: `{board.hash}`",
         "",
         *(line for sentence in warnings for line in (f"> {in_markdown(sentence)}", "")),
         "A score of 1 means half of the cost of tuned D-SGD, a score of −1 twice its cost. Methods in one tier do not "

@@ -165,7 +165,7 @@ class Study:
     @cached_property
     def answers(self) -> list[Answer]:
         """The answers of the board in sentences and tables."""
-        return answers(Scored(self.board, self.standings, self.scored, self.label))
+        return answers(Scored(self.board, self.standings, self.scored, self.label, self.side))
 
     @cached_property
     def tries(self) -> pd.DataFrame:

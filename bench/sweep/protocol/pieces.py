@@ -148,14 +148,22 @@ def valid(runs: Sequence[RunConfig], errors: Console) -> list[RunConfig]:
     """Return the runs that the network allows; print why others are skipped."""
     out, skipped = [], Counter[str]()
     for run in runs:
-        try:
-            check(run)
+        if reason := refusal(run):
+            skipped[f"{run.algo.name} on {run.topology.name}: {reason}"] += 1
+        else:
             out.append(run)
-        except Refused as error:
-            skipped[f"{run.algo.name} on {run.topology.name}: {error}"] += 1
     for reason, times in skipped.items():
-        errors.print(f"Skipping {times} runs: {reason}", markup=False)
+        errors.print(f"Skipping {times} run{'s' * (times > 1)}: {reason}", markup=False)
     return out
+
+
+def refusal(run: RunConfig) -> str:
+    """Return why the network does not allow a run, or nothing."""
+    try:
+        check(run)
+    except Refused as error:
+        return str(error)
+    return ""
 
 
 def measured_times(results: Path, device: str) -> dict[str, float]:

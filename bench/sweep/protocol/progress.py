@@ -10,11 +10,12 @@ from pathlib import Path
 
 from bench.base.board import FROZEN, Board
 from bench.base.errors import UserError
+from bench.config.run_config import RunConfig
 from bench.store.record import FINAL
 from bench.store.stored_run import StoredRun
 from bench.sweep.protocol.chosen import Chosen
 from bench.sweep.protocol.phases import PHASES, Cell, cells, of_workloads, seconds
-from bench.sweep.protocol.pieces import check_words, composed, measured_times
+from bench.sweep.protocol.pieces import check_words, composed, measured_times, refusal
 from bench.terminal.console import Console
 from bench.terminal.table import show_columns
 
@@ -50,9 +51,9 @@ def show_progress(
             states: Counter[str] = Counter()
             left = 0.0
             for one in mine:
-                here = Counter("done" if run.run_id in archived else StoredRun(run).state for run in one.runs)
+                here = Counter(state for run in one.runs if (state := _state(run, archived)))
                 done = sum(here[state] for state in FINAL)
-                left += seconds(board, one.cell, measured) * (1 - done / len(one.runs))
+                left += seconds(board, one.cell, measured) * (here.total() - done) / len(one.runs)
                 if here["failed"]:
                     failures.append(f"{phase} {name} {one.cell.entrant.name}: {here['failed']} failed")
                 states += here
@@ -71,6 +72,12 @@ def show_progress(
         console.print("The minutes are those of one H200. The phase pilot measures this machine.", soft_wrap=True)
     for line in (*failures, *commands):
         console.print(line, markup=False, soft_wrap=True, highlight=False)
+
+
+def _state(run: RunConfig, archived: Collection[str]) -> str:
+    """Return the state of a run; none if the network does not allow it."""
+    state = "done" if run.run_id in archived else StoredRun(run).state
+    return state if state in FINAL or not refusal(run) else ""
 
 
 def _all_cells(console: Console, board: Board, chosen: Sequence[Chosen], workloads: Sequence[str]) -> list[Cell]:

@@ -6,7 +6,7 @@ import pytest
 from analysis.board.answers import Scored, answers
 from tests.analysis.board.made import made_board
 
-WORDS = ("no tuning", "on what", "communication", "heterogeneity")
+WORDS = ("no tuning", "on what", "communication", "heterogeneity", "other networks")
 """A part of each question."""
 
 
@@ -32,22 +32,42 @@ RUNS = [
 ]
 
 
-def found(table=TABLE, runs=RUNS):
-    label = {"dsgd": "D-SGD", "dsgt": "D-SGT", "dadam": "D-Adam", "pooled_dsgd": "pooled D-SGD"}.__getitem__
-    made = answers(Scored(made_board(), pd.DataFrame(table), pd.DataFrame(runs), label))
+NAMES = {"dsgd": "D-SGD", "dsgt": "D-SGT", "dadam": "D-Adam", "gt_nsgdm": "GT-NSGDm†", "pooled_dsgd": "pooled D-SGD"}
+
+
+def found(table=TABLE, runs=RUNS, side=None):
+    tables = {name: pd.DataFrame(rows) for name, rows in (side or {}).items()}
+    made = answers(Scored(made_board(), pd.DataFrame(table), pd.DataFrame(runs), NAMES.__getitem__, tables))
     return {word: answer for answer in made for word in WORDS if word in answer.question}
 
 
-def test_the_price_of_not_tuning_is_that_of_ranked_methods():
+def test_the_price_of_not_tuning_is_that_of_all_methods_but_bounds():
     untuned = found()["no tuning"]
     assert [(line[0], *line[2:]) for line in untuned.rows] == [
         ("D-SGT", "1.50", "1", "2.00", "0.50"),
         ("D-Adam", "1.00", "1", "–", "–"),
         ("D-SGD", "−1.00", "2", "0.00", "1.00"),
     ]
-    assert "1.50 (D-SGT" in untuned.sentence
-    assert "2.00 (D-SGT)" in untuned.sentence
+    assert "problems: D-SGT 1.50. Tier 1: D-SGT." in untuned.sentence
+    assert "tuned: D-SGT 2.00." in untuned.sentence
     assert "pooled" not in untuned.sentence
+
+
+def test_a_method_that_is_not_ranked_stands_beside_the_best_ranked_one():
+    other = row("native", "gt_nsgdm", 1.5, tier=None, d=-1, t=3)
+    made = found([*TABLE, other])
+    assert "paper: GT-NSGDm† 1.50; ranked: D-Adam 1.00. Tier 1: D-Adam." in made["no tuning"].sentence
+    assert made["no tuning"].rows[0][2:4] == ["1.50", "–"]
+    assert [line[1] for line in made["on what"].rows] == ["D-Adam 0.00", "GT-NSGDm† 3.00; ranked: D-Adam 2.00"]
+
+
+def test_side_tables_answer_for_other_networks():
+    lossy = [row("tuned", "dsgd", 0.0), row("tuned", "dsgt", 0.5), row("tuned", "gt_nsgdm", 0.75, tier=None)]
+    assert found(side={"lossy": lossy})["other networks"].rows == [
+        ["lossy", "gradients", "D-SGT and D-SGD", "GT-NSGDm† 0.75; ranked: D-SGT 0.50", "0.00"]
+    ]
+    alone = [row("tuned", "gt_nsgdm", 0.75, tier=None)]
+    assert found(side={"lossy": alone})["other networks"].rows[0][2:] == ["–", "GT-NSGDm† 0.75", "–"]
 
 
 def test_the_best_of_each_stratum():

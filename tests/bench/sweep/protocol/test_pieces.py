@@ -12,6 +12,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+import yaml
 
 from bench import board as command
 from bench.base.board_file import read
@@ -281,6 +282,18 @@ def test_a_script_runs_phases_with_several_processes_and_packs_them(small, tmp_p
     assert first == {run for run in wanted if run in first}
     assert not first & rest
     assert first | rest >= set(wanted)
+
+
+def test_a_run_that_the_network_does_not_allow_is_not_due(small, tmp_path, capsys):
+    file = small / "board.yaml"
+    said = yaml.safe_load(file.read_text("utf-8"))
+    said["entrants"]["d2"] = {"stepsize": "eta", "grid": "follow"}
+    file.write_text(yaml.safe_dump(said), encoding="utf-8")
+    typed = ["--board", str(small), "--workload", "A", f"results={tmp_path}"]
+    assert command.main(["run", "tune", *typed]) == 0
+    assert "Skipping 4 runs: d2" in capsys.readouterr().err
+    assert command.main(["status", *typed]) == 0
+    assert "board.py run tune" not in capsys.readouterr().out
 
 
 def test_the_status_names_an_unknown_workload(small, tmp_path, capsys):
