@@ -55,7 +55,7 @@ class Scored:
         ranked = order[order["tier"].notna()]
         firsts = dict.fromkeys([*order.index[:1], *ranked.index[:1]])
         said = [f"{self.label(method)} {number(order[column][method])}" for method in firsts]
-        return "; ranked: ".join(said) if said else MISSING
+        return " (best ranked: ".join(said) + ")" * (len(said) - 1) if said else MISSING
 
     def first(self, mine: pd.DataFrame) -> str:
         """Return the methods of tier 1 as a list in words."""
@@ -105,7 +105,7 @@ def _by_stratum(scored: Scored) -> Answer:
         for stratum in dict.fromkeys(scored.board.strata.values())
     ]
     best = [f"on {row[0]} {row[1]}" for row in rows if row[1] != MISSING]
-    said = f"Best with every number from its paper: {', '.join(best)}." if best else "No method ran without a choice."
+    said = f"Best with every number from its paper: {'; '.join(best)}." if best else "No method ran without a choice."
     return Answer("Which untuned method is best, and on what?", said, ["stratum", NATIVE, DEV, TUNED], rows)
 
 
@@ -124,7 +124,9 @@ def _communication(scored: Scored) -> Answer | None:
     if not rows:
         return None
     sentence = " ".join(
-        f"From gradients to {row[0]}, {row[2]} loses most and {row[3]} gains most." for row in rows if row[2] != MISSING
+        f"From gradients to {row[0]}, {row[2]} loses most and {row[3]} gains most."
+        for row in rows
+        if row[2] != MISSING and row[0] in scored.board.prices
     )
     head = ["price", "tier 1, tuned", "loses most against gradients", "gains most"]
     return Answer("Where does communication decide?", sentence, head, rows)
@@ -155,13 +157,14 @@ def _heterogeneity(scored: Scored) -> Answer | None:
 
 
 def _beside(scored: Scored) -> Answer:
-    rows = []
+    rows, first = [], []
     for name, table in scored.side.items():
+        first.append(f"{name}: {scored.first(_in_order(table[table['price'] == table['price'].iloc[0]]))}")
         for price, some in table.groupby("price", sort=False):
             mine = _in_order(some)
             yardstick = number(mine["score"].get(YARDSTICK, np.nan))
             rows.append([name, str(price), scored.first(mine), scored.best(mine), yardstick])
     bases = " and ".join(dict.fromkeys(side.base for side in scored.board.side.values()))
-    sentence = f"These methods are tuned, on {bases} with another network or with compressed messages."
+    sentence = f"Tier 1 of tuned methods on {bases} with another network: {'; '.join(first)}."
     head = ["network", "price", "tier 1", "best score", scored.label(YARDSTICK)]
     return Answer("Which method on other networks?", sentence, head, rows)

@@ -33,7 +33,8 @@ def standings_markdown(
         "",
         *(line for sentence in warnings for line in (f"> {in_markdown(sentence)}", "")),
         "A score of 1 means half of the cost of tuned D-SGD, a score of −1 twice its cost. Methods in one tier do not "
-        f"differ beyond their seeds (simultaneous intervals at 1 − 0.05/{board.comparisons}).",
+        f"differ beyond their seeds (simultaneous intervals at 1 − 0.05/{board.comparisons}). Bounds and methods with "
+        "a mark are not ranked.",
         "",
         *first,
         "## What does not tuning cost?",

@@ -56,15 +56,15 @@ def test_the_price_of_not_tuning_is_that_of_all_methods_but_bounds():
 def test_a_method_that_is_not_ranked_stands_beside_the_best_ranked_one():
     other = row("native", "gt_nsgdm", 1.5, tier=None, d=-1, t=3)
     made = found([*TABLE, other])
-    assert "paper: GT-NSGDm† 1.50; ranked: D-Adam 1.00. Tier 1: D-Adam." in made["no tuning"].sentence
+    assert "paper: GT-NSGDm† 1.50 (best ranked: D-Adam 1.00). Tier 1: D-Adam." in made["no tuning"].sentence
     assert made["no tuning"].rows[0][2:4] == ["1.50", "–"]
-    assert [line[1] for line in made["on what"].rows] == ["D-Adam 0.00", "GT-NSGDm† 3.00; ranked: D-Adam 2.00"]
+    assert [line[1] for line in made["on what"].rows] == ["D-Adam 0.00", "GT-NSGDm† 3.00 (best ranked: D-Adam 2.00)"]
 
 
 def test_side_tables_answer_for_other_networks():
     lossy = [row("tuned", "dsgd", 0.0), row("tuned", "dsgt", 0.5), row("tuned", "gt_nsgdm", 0.75, tier=None)]
     assert found(side={"lossy": lossy})["other networks"].rows == [
-        ["lossy", "gradients", "D-SGT and D-SGD", "GT-NSGDm† 0.75; ranked: D-SGT 0.50", "0.00"]
+        ["lossy", "gradients", "D-SGT and D-SGD", "GT-NSGDm† 0.75 (best ranked: D-SGT 0.50)", "0.00"]
     ]
     alone = [row("tuned", "gt_nsgdm", 0.75, tier=None)]
     assert found(side={"lossy": alone})["other networks"].rows[0][2:] == ["–", "GT-NSGDm† 0.75", "–"]
