@@ -139,6 +139,10 @@ function chart(lines, across, up, logX, logY, least = Infinity, most = -Infinity
     const [one] = at([0, low]).split(",");
     svg.append(shape("path", { d: `M${one},20V220`, stroke: "currentColor", opacity: 0.35 }), shape("text", { x: one, y: 236, "text-anchor": "middle", "font-size": 12, fill: "currentColor" }, "1"));
   }
+  if (!logY && low < 0 && high > 0) {
+    const y = Number(at([left, 0]).split(",")[1]);
+    svg.append(shape("path", { d: `M60,${y}H580`, stroke: "currentColor", opacity: 0.35 }), shape("text", { x: 54, y: y + 4, "text-anchor": "end", "font-size": 12, fill: "currentColor" }, "0"));
+  }
   box.append(svg);
   for (const line of lines.filter((one) => one.label)) {
     const key = element("span", undefined, { class: "key" });
