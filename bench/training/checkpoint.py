@@ -24,7 +24,7 @@ from bench.store.disk import Pace
 from bench.store.files import FOREIGN
 from bench.store.integrity import read_file
 from bench.store.record import Row
-from bench.store.regular import content_of, make_folder, write_bytes
+from bench.store.regular import CHUNK, content_of, make_folder, opened, write_bytes
 from bench.training.costs import SENT, SHARED, Stopwatch, reported, shared_counts
 from bench.training.observer import Snapshot
 from bench.training.running_sums import CHANNEL
@@ -157,11 +157,10 @@ def _read(folder: Path, step: int, hosted: range) -> Mapping[str, np.ndarray]:
 def arrays(path: Path) -> dict[str, np.ndarray] | None:
     """Return the arrays of a file, one row per node, and its seconds; None if the file is damaged."""
     try:
-        content = content_of(path, LARGEST)
+        if not _is_sealed(path):
+            return None
+        body = content_of(path, LARGEST).rpartition(SEAL)[0]
     except (OSError, MemoryError):
-        return None
-    body = content.rpartition(SEAL)[0]
-    if not body or content[len(body) :] != _seal(_names(path), body):
         return None
     try:
         with zipfile.ZipFile(io.BytesIO(body)) as file:
@@ -192,7 +191,28 @@ def _names(path: Path, start: str | None = None) -> str:
 
 
 def _seal(name: str, body: bytes) -> bytes:
-    return SEAL + hashlib.sha256(name.encode() + body).hexdigest().encode() + b"\n"
+    return _sealed_by(hashlib.sha256(name.encode() + body).hexdigest())
+
+
+def _sealed_by(digest: str) -> bytes:
+    return SEAL + digest.encode() + b"\n"
+
+
+def _is_sealed(path: Path) -> bool:
+    """Whether a file ends with its digest. Reads it in pieces, since a forged file may be larger than the memory."""
+    descriptor, size = opened(path)
+    with open(descriptor, "rb") as file:  # noqa: PTH123
+        if (left := size - len(_seal("", b""))) <= 0 or size > LARGEST:
+            return False
+        file.seek(left)
+        if not (seal := file.read()).startswith(SEAL):
+            return False
+        file.seek(0)
+        sha = hashlib.sha256(_names(path).encode())
+        while left > 0 and (part := file.read(min(left, CHUNK))):
+            sha.update(part)
+            left -= len(part)
+        return seal == _sealed_by(sha.hexdigest())
 
 
 def _files(folder: Path, pattern: str = "*.npz") -> list[Path]:

@@ -54,6 +54,21 @@ def test_reads_only_the_given_columns_whatever_others_are_called(texts):
     assert integrity.read_table(sink.getvalue(), texts=texts).num_columns == 4
 
 
+@pytest.mark.parametrize("end", [b"", checkpoint.SEAL + b"0" * 64 + b"\n"])
+def test_a_large_checkpoint_without_its_digest_is_not_read_whole(tmp_path, monkeypatch, end):
+    run = unfinished(tmp_path)
+    path, before = run.checkpoints / "40.0-5.npz", checkpoint.steps(run.checkpoints, 6)
+    with path.open("wb") as file:
+        file.seek(5 << 30 if not end else 1 << 26)  # a sparse file, which takes no space
+        file.write(end or b"0")
+    monkeypatch.setattr(checkpoint, "CHUNK", 1 << 20)
+    monkeypatch.setattr(checkpoint, "content_of", lambda *_: pytest.fail("read whole"))
+    assert checkpoint.arrays(path) is None
+    monkeypatch.undo()
+    assert checkpoint.steps(run.checkpoints, 6) == before
+    assert [*checkpoint.damage(run.checkpoints)] == [path.name]
+
+
 def test_a_checkpoint_whose_arrays_overlap_is_damaged(tmp_path):
     """All entries of its directory are the same bytes, so that a small file has many large arrays."""
     run = unfinished(tmp_path)
