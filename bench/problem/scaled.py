@@ -69,7 +69,10 @@ class Rescaled(Around):
     def _also(self, found: Mapping[str, Tensor]) -> dict[str, Tensor]:
         """Scale losses and suboptimalities, which have the unit of f, and squared distances, but not scores."""
         units = {"loss": self.value, "suboptimality": self.value, "minimizer_distance": self.input_scale**2}
-        factors = {name: next((c for end, c in units.items() if name.endswith(end)), None) for name in found}
+        whole = {"distance": self.input_scale**2}  # other names that end so may have another unit
+        factors = {
+            name: whole.get(name, next((c for end, c in units.items() if name.endswith(end)), None)) for name in found
+        }
         return {name: value if (c := factors[name]) is None else c * value for name, value in found.items()}
 
     def node_gradients(self, mean: Tensor) -> Iterable[Tensor] | None:

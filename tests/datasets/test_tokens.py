@@ -8,8 +8,10 @@ from scipy.stats import levy_stable, t
 from bench.base.errors import UserError
 from bench.base.randomness import generator
 from bench.base.registry import datasets
+from bench.build.build import build_problem
 from bench.problem.problem import Setting
 from datasets.tokens import drawn, skewed
+from tests.helpers.configs import config
 
 
 def make(hosted: range = range(20), nodes: int = 20, seeds=(0, 1), **options):
@@ -33,6 +35,18 @@ def test_f_begins_at_the_value_of_the_paper_and_is_0_at_the_minimizer():
     assert first.also["distance"].sqrt().tolist() == pytest.approx([4.280398977252] * 2, abs=1e-12)
     assert best.train_loss.abs().max() < 1e-15
     assert best.gradient.abs().max() < 1e-15
+
+
+@pytest.mark.parametrize(("changes", "factor"), [({}, 1.0), ({"input_scale": 4.0}, 4.0), ({"scale": 3.0}, 1.0)])
+def test_distance_is_that_from_the_scaled_minimizer(changes, factor):
+    setting = Setting(20, range(20), (0, 1), 1, torch.float64, torch.device("cpu"))
+    f, w = build_problem(config(dataset="tokens", nodes=20, **changes), setting), drawn()[1]
+    x = generator(0, 0, "points").normal(0, 2, (2, 20))
+    found = f.columns["distance"].finish(f.evaluate(torch.as_tensor(x)).also["distance"].numpy())
+    assert found == pytest.approx(np.linalg.norm(x - factor * w, axis=1), rel=1e-12)
+    least = f.evaluate(torch.as_tensor(factor * w).expand(2, -1))
+    assert least.train_loss.abs().max() < 1e-12
+    assert least.also["distance"].max() < 1e-24
 
 
 def test_gradients_are_those_of_the_biweight_on_the_node_s_samples():
