@@ -36,13 +36,17 @@ class Answer:
 
 @dataclass(frozen=True)
 class Scored:
-    """The standings and the scores of every run, with the names of entrants, and the standings of the side tables."""
+    """The standings and the scores of every run, with the names of entrants.
+
+    ``side`` are the standings of the side tables, ``sealed`` those of the sealed workloads.
+    """
 
     board: Board
     standings: pd.DataFrame
     runs: pd.DataFrame
     label: Label
     side: Mapping[str, pd.DataFrame] = field(default_factory=dict)
+    sealed: pd.DataFrame | None = None
 
     def of(self, ruleset: str, price: str = CHOICE) -> pd.DataFrame:
         """Return all methods but the bounds by name, the best first; those that are not ranked have no tier."""
@@ -73,7 +77,14 @@ def _in_order(standings: pd.DataFrame) -> pd.DataFrame:
 
 def answers(scored: Scored) -> list[Answer]:
     """Return the answers that the scores allow."""
-    made = (_untuned(scored), _by_stratum(scored), _communication(scored), _heterogeneity(scored), _beside(scored))
+    made = (
+        _untuned(scored),
+        _by_stratum(scored),
+        _communication(scored),
+        _heterogeneity(scored),
+        _beside(scored),
+        _unseen(scored),
+    )
     return [answer for answer in made if answer is not None and answer.rows]
 
 
@@ -89,13 +100,19 @@ def _untuned(scored: Scored) -> Answer | None:
         shown = [number(row["score"]), tier, number(best), number(best - row["score"])]
         rows.append([scored.label(row["method"]), UNTUNED[row["rule"]], *shown])
     said = [
-        f"Best with {UNTUNED[rule]}: {scored.best(some)}. Tier 1: {scored.first(some)}."
+        f"Best with {UNTUNED[rule]}: {scored.best(some)}. {_leaders(scored, some)}"
         for rule, some in zip(UNTUNED, parts, strict=True)
         if len(some)
     ]
     said.append(f"Best tuned: {scored.best(tuned)}.")
-    head = ["method", "setting", "score", "tier", "tuned", "price of not tuning"]
+    head = ["method", "setting", "score", "tier with such settings", "tuned", "price of not tuning"]
     return Answer("Which methods need no tuning, and what does that cost?", " ".join(said), head, rows)
+
+
+def _leaders(scored: Scored, mine: pd.DataFrame) -> str:
+    if mine["tier"].notna().sum() == 1:
+        return f"{scored.first(mine)} is the only ranked method with such a setting."
+    return f"Tier 1: {scored.first(mine)}."
 
 
 def _by_stratum(scored: Scored) -> Answer:
@@ -159,12 +176,37 @@ def _heterogeneity(scored: Scored) -> Answer | None:
 def _beside(scored: Scored) -> Answer:
     rows, first = [], []
     for name, table in scored.side.items():
-        first.append(f"{name}: {scored.first(_in_order(table[table['price'] == table['price'].iloc[0]]))}")
-        for price, some in table.groupby("price", sort=False):
+        for (ruleset, price), some in table.groupby(["ruleset", "price"], sort=False):
             mine = _in_order(some)
             yardstick = number(mine["score"].get(YARDSTICK, np.nan))
-            rows.append([name, str(price), scored.first(mine), scored.best(mine), yardstick])
+            rows.append([name, str(ruleset), str(price), scored.first(mine), scored.best(mine), yardstick])
+        first.append(f"{name}: {next(row[3] for row in rows if row[0] == name)}")
     bases = " and ".join(dict.fromkeys(side.base for side in scored.board.side.values()))
     sentence = f"Tier 1 of tuned methods on {bases} with another network: {'; '.join(first)}."
-    head = ["network", "price", "tier 1", "best score", scored.label(YARDSTICK)]
+    head = ["network", "ruleset", "price", "tier 1", "best score", scored.label(YARDSTICK)]
     return Answer("Which method on other networks?", sentence, head, rows)
+
+
+def _unseen(scored: Scored) -> Answer | None:
+    if scored.sealed is None:
+        return None
+    rows, said = [], []
+    for rule in UNTUNED:
+        here = scored.sealed[(scored.sealed["ruleset"] == rule) & (scored.sealed["price"] == CHOICE)]
+        mine, board = _in_order(here[~here["method"].isin(scored.board.bounds)]), scored.of(rule)
+        both = mine[mine["method"].isin(board.index)]
+        for name, row in both.iterrows():
+            parts = [number(row[workload]) for workload in scored.sealed["workloads"].iloc[0].split()]
+            rows.append(
+                [scored.label(str(name)), UNTUNED[rule], number(board["score"][name]), number(row["score"]), *parts]
+            )
+        if rule == DEV and len(both):
+            first = board.index[board["tier"] == 1]
+            leaders = ", ".join(f"{scored.label(one)} {number(mine['score'].get(one, np.nan))}" for one in first)
+            said.append(
+                f"With {UNTUNED[DEV]}, tier 1 of the board has here: {leaders}. Best here: {scored.best(mine)}."
+            )
+            order = both["score"].rank().corr(board["score"].reindex(both.index).rank())
+            said.append(f"The rank correlation of both scores is {number(float(order))}.")
+    head = ["method", "setting", "board", "unseen problems", *(scored.sealed["workloads"].iloc[0].split())]
+    return Answer("Does it hold on problems that nobody saw?", " ".join(said), head, rows)

@@ -97,7 +97,7 @@ function show() {
     }
     const range = row && row.tier_low !== null && row.tier_low !== row.tier_high ? ` (${row.tier_low}–${row.tier_high})` : "";
     line.append(glance(one, low, high));
-    const texts = [format(one.lost), row && row.tier !== null ? row.tier + range : "–"];
+    const texts = [format(one.lost), tierOf(row) + range];
     texts.push(row && row.low !== null ? `${format(row.low)} … ${format(row.high)}` : "–");
     const changed = data.hidden[one.name]; // worst, by, best, by
     if (several) texts.push(...[0, 2].map((i) => (changed ? `${format(changed[i])} (${changed[i + 1]})` : "–")));
@@ -111,6 +111,11 @@ function show() {
   const shown = data.standings.find((row) => row.price === $("price").value);
   $("count").textContent = `${found.length} of ${known.length} methods and bounds. Workloads at this price: ${shown ? shown.workloads : "none"}.`;
   draw();
+}
+
+function tierOf(row) {
+  if (!row || (row.tier === null && row.if_ranked === null)) return "–";
+  return row.tier === null ? `[${row.if_ranked}]` : `${row.tier}`;
 }
 
 function shape(tag, attributes, text) {
@@ -181,7 +186,7 @@ for (const [name, table] of Object.entries(data.side)) {
   head.append(...["ruleset", "price", "tier", "method", "score", "missed", "diverged"].map((title) => element("th", title, { scope: "col" })));
   top.append(head);
   for (const row of table) {
-    const line = element("tr"), texts = [row.ruleset, row.price, row.tier ?? "–", data.labels[row.method], format(row.score), `${row.missed} of ${row.targets}`, row.diverged];
+    const line = element("tr"), texts = [row.ruleset, row.price, tierOf(row), data.labels[row.method], format(row.score), `${row.missed} of ${row.targets}`, row.diverged];
     line.append(...texts.map((text) => element("td", text)));
     body.append(line);
   }

@@ -24,7 +24,7 @@ def sealed_board(board: Board) -> Board:
 
 
 def _sealed(board: Board) -> dict[str, Workload]:
-    """Return the sealed workloads, with the report seeds of the others."""
+    """Return the sealed workloads, each a stratum of its own, with the report seeds of the others."""
     file = board.folder / SEALED
     if not file.is_file():
         return {}
@@ -33,7 +33,7 @@ def _sealed(board: Board) -> dict[str, Workload]:
         raise NoData(f"{file} is of the version {said['version']}; repeat python bench/board.py run sealed")
     report = max((workload.seeds[REPORTING] for workload in board.workloads.values()), key=len)
     return {
-        name: Workload(name, one["stratum"], one["budget"], one["set"], (), {REPORTING: report}, phase="sealed")
+        name: Workload(name, name, one["budget"], one["set"], (), {REPORTING: report}, phase="sealed")
         for name, one in said["workloads"].items()
     }
 

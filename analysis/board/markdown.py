@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.board.choose import DEV, NATIVE, TUNED
-from analysis.board.hidden import extremes
+from analysis.board.hidden import CHANGE, extremes
 from analysis.tables.format import in_cell, in_markdown
 from bench.base.board import Board
 from bench.base.provenance import MARKS
@@ -22,6 +22,16 @@ MISSING = "–"
 Label = Callable[[str], str]
 
 
+def tier_note(comparisons: int) -> str:
+    """Return what a tier says, and what it does not say."""
+    return (
+        "Tier 1 has the methods that the intervals do not separate from the one with the highest score, tier 2 those "
+        f"of the others, and so on (simultaneous intervals at 1 − 0.05/{comparisons}). Methods of one tier need not be "
+        "equal, and methods of two tiers need not be separated from each other: pairs.csv has every pair. Bounds and "
+        "methods with a mark are not ranked: [2] is the tier that a method would have if it were."
+    )
+
+
 def standings_markdown(
     board: Board, standings: pd.DataFrame, label: Label, warnings: Iterable[str] = (), first: Iterable[str] = ()
 ) -> str:
@@ -32,9 +42,9 @@ def standings_markdown(
         f"Hash of rules, protocol, targets and settings: `{board.hash}`",
         "",
         *(line for sentence in warnings for line in (f"> {in_markdown(sentence)}", "")),
-        "A score of 1 means half of the cost of tuned D-SGD, a score of −1 twice its cost. Methods in one tier do not "
-        f"differ beyond their seeds (simultaneous intervals at 1 − 0.05/{board.comparisons}). Bounds and methods with "
-        "a mark are not ranked.",
+        "A score of 1 means half of the cost of tuned D-SGD, a score of −1 twice its cost.",
+        "",
+        tier_note(board.comparisons),
         "",
         *first,
         "## What does not tuning cost?",
@@ -52,9 +62,9 @@ def standings_markdown(
     return "\n".join(lines) + "\n"
 
 
-def side_markdown(name: str, table: pd.DataFrame, label: Label) -> str:
-    """Return the standings of a side table or of the sealed workloads."""
-    lines = []
+def side_markdown(name: str, table: pd.DataFrame, label: Label, note: str = "") -> str:
+    """Return the standings of a side table or of the sealed workloads, after a note."""
+    lines = ["", in_markdown(note)] if note else []
     for (ruleset, price), mine in table.groupby(["ruleset", "price"], sort=False):
         lines += ["", _heading(f"Side table: {name}; {ruleset}; {price}"), "", *_standing(mine, label)]
     return "\n".join(lines) + "\n"
@@ -67,6 +77,8 @@ def hidden_markdown(workloads: Sequence[str], table: pd.DataFrame, label: Label)
         for name, one in sorted(extremes(table).items(), key=lambda each: each[1].worst)
     )
     head = ["method", "worst change", "by", "best change", "by"]
+    part = table[table[CHANGE].isna()]
+    left_out = [f"{label(name)} {value}" for name, value in zip(part["method"], part["number"], strict=True)]
     lines = [
         "",
         "## Hidden numbers",
@@ -77,6 +89,8 @@ def hidden_markdown(workloads: Sequence[str], table: pd.DataFrame, label: Label)
         "",
         *as_lines(head, rows),
     ]
+    if left_out:
+        lines += ["", in_markdown(f"Without a run on one of them, and not counted: {', '.join(left_out)}.")]
     return "\n".join(lines) + "\n"
 
 
@@ -106,6 +120,8 @@ def _standing(mine: pd.DataFrame, label: Label) -> list[str]:
     rows = []
     for row in mine.to_dict("records"):
         tier = MISSING if pd.isna(row["tier"]) else f"{row['tier']:.0f}"
+        if pd.notna(row["if_ranked"]):
+            tier = f"[{row['if_ranked']:.0f}]"
         if pd.notna(row["tier_low"]) and row["tier_low"] != row["tier_high"]:
             tier += f" ({row['tier_low']:.0f}–{row['tier_high']:.0f})"
         interval = f"{number(row['low'])} … {number(row['high'])}" if pd.notna(row["low"]) else MISSING

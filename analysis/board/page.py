@@ -7,7 +7,7 @@ from pathlib import Path
 
 import jinja2
 
-from analysis.board.markdown import RULES
+from analysis.board.markdown import RULES, tier_note
 from analysis.board.page_data import page_data
 from analysis.board.study import Study
 from analysis.results.errors import NoData
@@ -36,6 +36,7 @@ def page(study: Study) -> str:
             board=study.board,
             warnings=study.warnings,
             rules=RULES,
+            tiers=tier_note(study.board.comparisons),
             answers=study.answers,
             quick=study.size == "quick",
             hidden=study.board.hidden["workloads"],

@@ -28,7 +28,7 @@ def page_data(study: Study) -> dict[str, Any]:
     """Return all that the page shows, as lists and dictionaries without NaN."""
     board = study.board
     names = list(dict.fromkeys(study.standings["method"]))
-    beside = study.side if study.sealed is None else {**study.side, "sealed": study.sealed}
+    beside = study.side if study.sealed is None else {**study.side, "sealed": study.sealed.standings}
     return {
         "strata": list(dict.fromkeys(board.strata.values())),
         "prices": list(dict.fromkeys(study.standings["price"])),

@@ -13,7 +13,7 @@ from analysis.board.cells import Curve
 from analysis.board.choose import ALL, RULESETS, TUNED, setting_of
 from analysis.board.scoring import RULE, CostOf, Judge, Rule, at_price
 from analysis.board.targets import aims_of
-from analysis.board.totals import Scores, stratum_means, tier_ranges, tiers, total, weights
+from analysis.board.totals import Scores, pairs, stratum_means, tier_ranges, tiers, total, weights
 from analysis.results.errors import NoData
 from analysis.study.score import Price
 from bench.base.board import REPORTING, YARDSTICK, Board, Entrant
@@ -73,16 +73,17 @@ def scored(
 def standings(board: Board, found: pd.DataFrame, ranked: Callable[[str], bool]) -> pd.DataFrame:
     """Return one row per ruleset, price and entrant: total with interval, tier with its range, strata, misses.
 
-    Entrants that are not ``ranked``, bounds and entrants that lack a run have no tier.
+    Entrants that are not ``ranked``, bounds and entrants that lack a run have no tier. ``if_ranked`` is the tier that
+    an entrant would have if it alone were ranked too.
     """
     rows: list[dict[str, Any]] = []
     for (ruleset, price), mine in found.groupby(["ruleset", "price"], sort=False):
-        scores = {str(name): _by_workload(some) for name, some in mine.groupby("entrant", sort=False)}
-        there = {w: s for w, s in board.strata.items() if w in set(mine["workload"])}
-        whole = {name: some for name, some in scores.items() if not _lacking(board, some, there)}
+        scores, whole, there = _compared(board, mine)
         compared = {n: s for n, s in whole.items() if ranked(n) and n not in board.bounds}
         found_tiers = tiers(compared, there, board.comparisons)
         ranges = tier_ranges(compared, there, board.comparisons)
+        beside = [name for name in whole if name not in compared and name not in board.bounds]
+        if_ranked = {n: tiers({**compared, n: whole[n]}, there, board.comparisons).tier.get(n) for n in beside}
         for name, some in scores.items():
             own = total(some, there) if name in whole else None
             runs = mine[mine["entrant"] == name]
@@ -95,6 +96,7 @@ def standings(board: Board, found: pd.DataFrame, ranked: Callable[[str], bool]) 
                     "tier": found_tiers.tier.get(name),
                     "tier_low": ranges.get(name, (None, None))[0],
                     "tier_high": ranges.get(name, (None, None))[1],
+                    "if_ranked": if_ranked.get(name),
                     "score": own.value if own else np.nan,
                     "low": own.low if own else np.nan,
                     "high": own.high if own else np.nan,
@@ -109,10 +111,31 @@ def standings(board: Board, found: pd.DataFrame, ranked: Callable[[str], bool]) 
                 }
             )
     out = pd.DataFrame(rows)
-    order = {name: place for place, name in enumerate([*RULESETS, *board.prices, *board.networks])}
+    names = dict.fromkeys([*RULESETS, *board.prices, *board.networks, *found["price"]])
+    order = {name: place for place, name in enumerate(names)}
     keys = {"by_rule": out["ruleset"].map(order), "by_price": out["price"].map(order), "by_score": -out["score"]}
     ordered = out.assign(**keys).sort_values([*keys, "method"], na_position="last")
     return ordered.drop(columns=list(keys)).reset_index(drop=True)
+
+
+def every_pair(board: Board, found: pd.DataFrame) -> pd.DataFrame:
+    """Return the difference of the totals of every pair of methods but bounds, the one with the higher total first.
+
+    ``low`` and ``high`` are the simultaneous interval.
+    """
+    rows = []
+    for (ruleset, price), mine in found.groupby(["ruleset", "price"], sort=False):
+        _, whole, there = _compared(board, mine[~mine["entrant"].isin(list(board.bounds))])
+        for method, other, gap in pairs(whole, there, board.comparisons):
+            rows.append([ruleset, price, method, other, gap.value, gap.low, gap.high])
+    return pd.DataFrame(rows, columns=["ruleset", "price", "method", "other", "difference", "low", "high"])
+
+
+def _compared(board: Board, mine: pd.DataFrame) -> tuple[dict[str, Scores], dict[str, Scores], dict[str, str]]:
+    """Return the scores of each entrant, those without a missing run, and the workloads with their strata."""
+    scores = {str(name): _by_workload(some) for name, some in mine.groupby("entrant", sort=False)}
+    there = {w: s for w, s in board.strata.items() if w in set(mine["workload"])}
+    return scores, {name: some for name, some in scores.items() if not _lacking(board, some, there)}, there
 
 
 def _by_workload(runs: pd.DataFrame) -> Scores:

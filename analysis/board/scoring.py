@@ -32,11 +32,18 @@ class Rule:
         limit: The bound on the score at each target.
         miss: A missed target costs this many times the budget.
         lasting: Whether the loss must stay at most the target until the end.
+        targets: The first and the last target that count; by default all.
     """
 
     limit: float = LIMIT
     miss: float = MISS
     lasting: bool = True
+    targets: tuple[int, int] | None = None
+
+    def score(self, costs: np.ndarray, against: np.ndarray) -> float:
+        """Return the score of a run from the costs of all targets, relative to those of tuned D-SGD."""
+        first, last = self.targets or (1, len(costs))
+        return score(costs[first - 1 : last], against[first - 1 : last], self.limit)
 
 
 RULE = Rule()
@@ -111,7 +118,7 @@ class Judge:
         known = runs[runs["run_id"].isin(costs)]
         against = yardstick(np.stack(list(base.values()))) if base else np.empty(0)
         return known.assign(
-            score=[score(costs[run], against, self.rule.limit) for run in known["run_id"]],
+            score=[self.rule.score(costs[run], against) for run in known["run_id"]],
             missed=[missed[run] for run in known["run_id"]],
             costs=[costs[run] for run in known["run_id"]],
             final=finals(self.aims, self.curves, known),

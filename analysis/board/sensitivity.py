@@ -23,6 +23,8 @@ VARIANTS = {
     "miss × 1": Rule(miss=1),
     "miss × 4": Rule(miss=4),
     "first reached": Rule(lasting=False),
+    "targets 1–4": Rule(targets=(1, 4)),
+    "targets 5–8": Rule(targets=(5, 8)),
 }
 """The rule of the board, and others that change one constant."""
 
@@ -34,12 +36,29 @@ def sensitivity(
     frozen: pd.DataFrame,
     ranked: Callable[[str], bool],
 ) -> pd.DataFrame:
-    """Return score and tier in gradients of every ruleset and entrant by each variant, at the settings of the board."""
+    """Return score and tier in gradients of every ruleset and entrant by each variant, at the settings of the board.
+
+    The variants are other constants of the score, and the workloads without those of one stratum.
+    """
     one, parts = replace(board, prices={CHOICE: board.prices[CHOICE]}), []
-    for name, rule in VARIANTS.items():
-        found = standings(one, scored(one, runs, curves, frozen, rule=rule), ranked)
-        parts.append(found[["ruleset", "method", "tier", "score"]].assign(variant=name))
+    variants = {name: scored(one, runs, curves, frozen, rule=rule) for name, rule in VARIANTS.items()}
+    for stratum in strata_of(board):
+        of = variants[PRESENT]["workload"].map(board.strata)
+        variants[without(stratum)] = variants[PRESENT][of != stratum]
+    for name, some in variants.items():
+        if len(some):
+            found = standings(one, some, ranked)
+            parts.append(found[["ruleset", "method", "tier", "score"]].assign(variant=name))
     return pd.concat(parts, ignore_index=True)[["variant", "ruleset", "method", "tier", "score"]]
+
+
+def strata_of(board: Board) -> list[str]:
+    return list(dict.fromkeys(board.strata.values()))
+
+
+def without(stratum: str) -> str:
+    """Return the name of the variant without a stratum."""
+    return f"without {stratum}"
 
 
 def reached(board: Board, found: pd.DataFrame, ranked: Callable[[str], bool]) -> pd.DataFrame:
@@ -69,19 +88,21 @@ def sensitivity_markdown(table: pd.DataFrame, targets: pd.DataFrame, label: Labe
     tuned = table[(table["ruleset"] == TUNED) & table["tier"].notna()]
     tiers, scores = (tuned.pivot(index="method", columns="variant", values=name) for name in ("tier", "score"))
     order = scores.sort_values(PRESENT, ascending=False, kind="stable").index if len(scores) else []
+    variants = list(dict.fromkeys(tuned["variant"]))
     rows = [
-        [label(name), *(f"{tiers.at[name, one]:.0f} ({number(scores.at[name, one])})" for one in VARIANTS)]
+        [label(name), *(f"{tiers.at[name, one]:.0f} ({number(scores.at[name, one])})" for one in variants)]
         for name in order
     ]
     lines = [
         "",
         "## What would change this",
         "",
-        "Tier and score of tuned methods in gradients, if one constant of the score had another value: the bound on "
-        "the score at a target (3), the cost of a missed target (2 budgets), or the evaluation that reaches a target "
-        "(the one from which on the loss stays at most the target, instead of the first one).",
+        "Tier and score of tuned methods in gradients, if one choice of the board were another one: the bound on "
+        "the score at a target (3), the cost of a missed target (2 budgets), the evaluation that reaches a target "
+        "(the one from which on the loss stays at most the target, instead of the first one), the targets that count, "
+        "or the problems.",
         "",
-        *as_lines(["method", *VARIANTS], rows),
+        *as_lines(["method", *variants], rows),
         "",
         "## Which targets decide",
         "",

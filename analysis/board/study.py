@@ -11,18 +11,20 @@ import pandas as pd
 
 from analysis.board.answers import Answer, Scored, answers
 from analysis.board.cells import Curve, bytes_paid, cells, curves
-from analysis.board.choose import DEV, TUNED, as_table, choose_dev, choose_tuned, differing, graded, native
+from analysis.board.choose import as_table, choose_dev, choose_tuned, differing, graded, native
 from analysis.board.clock import clocks
 from analysis.board.extended import sealed_board, side_board, with_submission
 from analysis.board.frozen import read_frozen
 from analysis.board.gate import gate
 from analysis.board.grid import check_complete
 from analysis.board.hidden import hidden
+from analysis.board.margins import margins, margins_markdown
 from analysis.board.markdown import hidden_markdown, side_markdown, standings_markdown
-from analysis.board.scores import by_tries, reported, scored, standings
+from analysis.board.scores import by_tries, every_pair, reported, scored, standings
+from analysis.board.sealed import Sealed, sealed
 from analysis.board.sensitivity import reached, sensitivity, sensitivity_markdown
 from analysis.board.side import SideTable
-from analysis.board.targets import MINIMUM, freeze
+from analysis.board.targets import freeze
 from analysis.results.errors import NoData
 from analysis.results.labels import marked, method_name
 from analysis.results.results import Results
@@ -108,15 +110,21 @@ class Study:
         return graded(self.board, self.board.workloads.values(), self.table, self.curves, self.targets)
 
     @cached_property
+    def _graded_dev(self) -> pd.DataFrame | None:
+        """The runs of the development problems with their scores; None without such runs."""
+        if not set(self.board.dev) & set(self.table["workload"]):
+            return None
+        return graded(self.board, self.board.dev.values(), self.table, self.curves, self.targets)
+
+    @cached_property
     def choice(self) -> pd.DataFrame:
         """The chosen settings of all rulesets and side tables; the grids must be complete."""
         known = [*self.board.workloads.values(), *self.board.dev.values()]
         mine = self.submission.name if self.submission else None
         check_complete(known, self.table, self.board.everyone.values(), mine)
         rows = choose_tuned(self.graded)
-        if set(self.board.dev) & set(self.table["workload"]):
-            found = graded(self.board, self.board.dev.values(), self.table, self.curves, self.targets)
-            rows += choose_dev(found)
+        if self._graded_dev is not None:
+            rows += choose_dev(self._graded_dev)
         for side in self._side_tables.values():
             rows += side.choice()
         rows += native(self.board)
@@ -165,7 +173,8 @@ class Study:
     @cached_property
     def answers(self) -> list[Answer]:
         """The answers of the board in sentences and tables."""
-        return answers(Scored(self.board, self.standings, self.scored, self.label, self.side))
+        fresh = self.sealed.standings if self.sealed else None
+        return answers(Scored(self.board, self.standings, self.scored, self.label, self.side, fresh))
 
     @cached_property
     def tries(self) -> pd.DataFrame:
@@ -184,16 +193,9 @@ class Study:
         return {name: table for name, table in found.items() if table is not None}
 
     @cached_property
-    def sealed(self) -> pd.DataFrame | None:
+    def sealed(self) -> Sealed | None:
         """The standings on the sealed workloads, relative to D-SGD's development setting; None if there are none."""
-        board = sealed_board(self.board)
-        table = cells(self.results, board, board.workloads)
-        runs = reported(board, table, self.chosen[self.chosen["ruleset"] != TUNED])
-        if runs.empty:
-            return None
-        courses = curves(self.results, runs.drop_duplicates("run_id"), board.workloads)
-        frozen = pd.DataFrame({"workload": list(board.workloads), "rule": MINIMUM})
-        return standings(board, scored(board, runs, courses, frozen, against=DEV), self.ranked)
+        return sealed(self.results, sealed_board(self.board), self.chosen, self.ranked)
 
     def algo(self, entrant: str) -> str:
         """Return the method of an entrant."""
@@ -220,18 +222,23 @@ class Study:
             "scores.csv": csv(long),
             "standings.csv": csv(self.standings),
             "tries.csv": csv(self.tries),
+            "pairs.csv": csv(every_pair(self.board, self.scored[self.scored["price"].isin(list(self.board.prices))])),
             "board.md": standings_markdown(self.board, self.standings, self.label, self.warnings, said),
         }
         changed = sensitivity(self.board, self.reported, self.curves, self.targets, self.ranked)
         targets = reached(self.board, self.scored, self.ranked)
         files |= {"sensitivity.csv": csv(changed), "reached.csv": csv(targets)}
         files["board.md"] += sensitivity_markdown(changed, targets, self.label)
+        if self._graded_dev is not None:
+            table = margins(self._graded_dev, self.chosen)
+            files["margins.csv"] = csv(table)
+            files["board.md"] += "\n".join(margins_markdown(table, self.label)) + "\n"
         for name, table in self.side.items():
             files[f"side_{name}.csv"] = csv(table)
             files["board.md"] += side_markdown(name, table, self.label)
         if self.sealed is not None:
-            files["sealed.csv"] = csv(self.sealed)
-            files["board.md"] += side_markdown("sealed", self.sealed, self.label)
+            files["sealed.csv"] = csv(self.sealed.standings)
+            files["board.md"] += side_markdown("sealed", self.sealed.standings, self.label, self.sealed.note)
         if len(self.hidden):
             files["hidden.csv"] = csv(self.hidden)
             files["board.md"] += hidden_markdown(list(self.board.hidden["workloads"]), self.hidden, self.label)

@@ -1,11 +1,11 @@
-"""Totals of a method over workloads, and tiers of methods whose totals do not differ beyond their seeds.
+"""Totals of a method over workloads, and tiers: which totals the intervals separate from the best one.
 
 Workloads are fixed and seeds are random. A workload's weight is equal within its stratum, and strata are equal.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -116,6 +116,18 @@ def _tiers(scores: Mapping[str, Mapping[str, Sample]], strata: Mapping[str, str]
         behind |= {method: gaps[method] for method in inside}
         left = [method for method in left if method not in tier]
     return Tiers(tier, behind)
+
+
+def pairs(
+    scores: Mapping[str, Scores], strata: Mapping[str, str], comparisons: int = COMPARISONS
+) -> Iterator[tuple[str, str, Interval]]:
+    """Yield every pair of methods with the difference of their totals, the one with the higher total first."""
+    samples = {method: _samples(mine) for method, mine in scores.items()}
+    means = {method: _total(mine, strata, 1).value for method, mine in samples.items()}
+    order = sorted((method for method, mean in means.items() if np.isfinite(mean)), key=lambda m: (-means[m], m))
+    for place, method in enumerate(order):
+        for other in order[place + 1 :]:
+            yield method, other, _total(_apart(samples[method], samples[other]), strata, comparisons)
 
 
 def tier_ranges(

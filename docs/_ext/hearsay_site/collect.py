@@ -10,7 +10,10 @@ from hearsay_site.pages import generated
 from hearsay_site.sources import ROOT
 from hearsay_site.text import ORPHAN
 
-PAGES = ("CHANGELOG.md", "CONTRIBUTING.md", "REPRODUCTION.md", "SECURITY.md", "reproduction/README.md")
+PAGES = (
+    "CHANGELOG.md", "CONTRIBUTING.md", "REPRODUCTION.md", "SECURITY.md", "reproduction/README.md", "board/v1/rules.md",
+    "board/v1/results/board.md",
+)  # fmt: skip
 ANCHOR = re.compile(rb'^(#+ )<a id="([^"]+)"></a>', re.MULTILINE)
 LISTED = re.compile(r"^(?:[^<\n]+<)?/([\w/-]+)>?$", re.MULTILINE)
 """Entries of a table of contents."""

@@ -65,7 +65,8 @@ def resolve(app: Any, doctree: Any) -> None:
 
 
 def page_of(path: str) -> str:
-    return f"source/{path}"
+    """Return the page of a file, without the suffix: the file itself if it is a page for browsers."""
+    return f"source/{path.removesuffix('.html')}"
 
 
 def tracked(folder: str) -> list[str]:
@@ -85,12 +86,24 @@ def write(app: Any, exception: Exception | None) -> None:
         inside = [name for name in tracked(folder) if shown(ROOT / folder / name)]
         direct = [name for name in inside if "/" not in name]
         wanted |= {posixpath.join(folder, name) for name in direct}
-        links = [f'<a href="{posixpath.basename(folder)}/{name}.html">{html.escape(name)}</a>' for name in direct]
+        ends = [f"{name.removesuffix('.html')}.html" for name in direct]
+        base = posixpath.basename(folder)
+        links = [f'<a href="{base}/{end}">{html.escape(name)}</a>' for name, end in zip(direct, ends, strict=True)]
         items = [*links, *(html.escape(name) for name in inside if "/" in name)]
         put(app, folder, "<ul>" + "".join(f"<li>{item}</li>" for item in items) + "</ul>")
     for file in sorted(path for path in wanted if (ROOT / path).is_file()):
+        if file.endswith(".html"):
+            copy(app, file)
+            continue
         text = (ROOT / file).read_text(encoding="utf-8") if shown(ROOT / file) else "This file is not text, or large."
         put(app, file, app.builder.highlighter.highlight_block(text, language(file, text)))
+
+
+def copy(app: Any, path: str) -> None:
+    """Copy a page for browsers, such as that of the board."""
+    out = Path(app.outdir, page_of(path) + ".html")
+    out.parent.mkdir(parents=True, exist_ok=True)
+    out.write_bytes((ROOT / path).read_bytes())
 
 
 def put(app: Any, path: str, body: str) -> None:

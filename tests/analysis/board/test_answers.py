@@ -6,7 +6,7 @@ import pytest
 from analysis.board.answers import Scored, answers
 from tests.analysis.board.made import made_board
 
-WORDS = ("no tuning", "on what", "communication", "heterogeneity", "other networks")
+WORDS = ("no tuning", "on what", "communication", "heterogeneity", "other networks", "nobody saw")
 """A part of each question."""
 
 
@@ -35,9 +35,9 @@ RUNS = [
 NAMES = {"dsgd": "D-SGD", "dsgt": "D-SGT", "dadam": "D-Adam", "gt_nsgdm": "GT-NSGDm†", "pooled_dsgd": "pooled D-SGD"}
 
 
-def found(table=TABLE, runs=RUNS, side=None):
+def found(table=TABLE, runs=RUNS, side=None, sealed=None):
     tables = {name: pd.DataFrame(rows) for name, rows in (side or {}).items()}
-    made = answers(Scored(made_board(), pd.DataFrame(table), pd.DataFrame(runs), NAMES.__getitem__, tables))
+    made = answers(Scored(made_board(), pd.DataFrame(table), pd.DataFrame(runs), NAMES.__getitem__, tables, sealed))
     return {word: answer for answer in made for word in WORDS if word in answer.question}
 
 
@@ -49,6 +49,7 @@ def test_the_price_of_not_tuning_is_that_of_all_methods_but_bounds():
         ("D-SGD", "−1.00", "2", "0.00", "1.00"),
     ]
     assert "problems: D-SGT 1.50. Tier 1: D-SGT." in untuned.sentence
+    assert "paper: D-Adam 1.00. D-Adam is the only ranked method" in untuned.sentence
     assert "tuned: D-SGT 2.00." in untuned.sentence
     assert "pooled" not in untuned.sentence
 
@@ -56,7 +57,7 @@ def test_the_price_of_not_tuning_is_that_of_all_methods_but_bounds():
 def test_a_method_that_is_not_ranked_stands_beside_the_best_ranked_one():
     other = row("native", "gt_nsgdm", 1.5, tier=None, d=-1, t=3)
     made = found([*TABLE, other])
-    assert "paper: GT-NSGDm† 1.50 (best ranked: D-Adam 1.00). Tier 1: D-Adam." in made["no tuning"].sentence
+    assert "paper: GT-NSGDm† 1.50 (best ranked: D-Adam 1.00). D-Adam is the only" in made["no tuning"].sentence
     assert made["no tuning"].rows[0][2:4] == ["1.50", "–"]
     assert [line[1] for line in made["on what"].rows] == ["D-Adam 0.00", "GT-NSGDm† 3.00 (best ranked: D-Adam 2.00)"]
 
@@ -64,10 +65,10 @@ def test_a_method_that_is_not_ranked_stands_beside_the_best_ranked_one():
 def test_side_tables_answer_for_other_networks():
     lossy = [row("tuned", "dsgd", 0.0), row("tuned", "dsgt", 0.5), row("tuned", "gt_nsgdm", 0.75, tier=None)]
     assert found(side={"lossy": lossy})["other networks"].rows == [
-        ["lossy", "gradients", "D-SGT and D-SGD", "GT-NSGDm† 0.75 (best ranked: D-SGT 0.50)", "0.00"]
+        ["lossy", "tuned", "gradients", "D-SGT and D-SGD", "GT-NSGDm† 0.75 (best ranked: D-SGT 0.50)", "0.00"]
     ]
     alone = [row("tuned", "gt_nsgdm", 0.75, tier=None)]
-    assert found(side={"lossy": alone})["other networks"].rows[0][2:] == ["–", "GT-NSGDm† 0.75", "–"]
+    assert found(side={"lossy": alone})["other networks"].rows[0][3:] == ["–", "GT-NSGDm† 0.75", "–"]
 
 
 def test_the_best_of_each_stratum():
@@ -100,3 +101,16 @@ def test_what_did_not_run_has_no_answer(table):
     assert "heterogeneity" not in made
     assert "no tuning" not in made
     assert all(answer.rows for answer in made.values())
+
+
+def test_sealed_problems_answer_whether_it_holds():
+    here = [row("dev", "dsgt", 0.5), row("dev", "dsgd", 0.75), row("native", "dadam", -1.0)]
+    sealed = pd.DataFrame([{**one, "workloads": "Z1", "Z1": one["score"]} for one in here])
+    holds = found(sealed=sealed)["nobody saw"]
+    assert [(line[0], *line[2:]) for line in holds.rows] == [
+        ("D-Adam", "1.00", "−1.00", "−1.00"),
+        ("D-SGD", "−1.00", "0.75", "0.75"),
+        ("D-SGT", "1.50", "0.50", "0.50"),
+    ]
+    assert "D-SGT 0.50. Best here: D-SGD 0.75." in holds.sentence
+    assert "is −1.00." in holds.sentence

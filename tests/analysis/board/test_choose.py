@@ -182,7 +182,7 @@ def test_sealed_workloads_are_read_for_their_version_only(tmp_path):
     file = tmp_path / "sealed.yaml"
     file.write_text(yaml.safe_dump({"version": board.hash, "workloads": drawn}), encoding="utf-8")
     found = sealed_board(board).workloads["Z1"]
-    assert (found.stratum, found.budget, found.seeds) == ("Z", 10, {"report": tuple(REPORT)})
+    assert (found.stratum, found.budget, found.seeds) == ("Z1", 10, {"report": tuple(REPORT)})
     (tmp_path / "rules.md").write_text("changed")
     with pytest.raises(NoData, match="run sealed"):
         sealed_board(board)

@@ -52,7 +52,8 @@ def test_all_rulesets_are_chosen(study):
 
 def test_the_tables(study, tmp_path):
     files = study.files("score")
-    assert {"scores.csv", "standings.csv", "tries.csv", "sensitivity.csv", "reached.csv", "board.md"} == set(files)
+    tables = ("scores", "standings", "pairs", "tries", "margins", "sensitivity", "reached")
+    assert {*(f"{name}.csv" for name in tables), "board.md"} == set(files)
     (tmp_path / "standings.csv").write_text(files["standings.csv"])
     table = pd.read_csv(tmp_path / "standings.csv")
     both = table[(table["price"] == "gradients") & (table["method"] == "dadam")].set_index("ruleset")["score"]

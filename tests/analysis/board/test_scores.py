@@ -120,6 +120,7 @@ def test_unverified_methods_and_bounds_have_scores_and_no_tier():
     shown = places(table)
     assert shown["score"].notna().all()
     assert shown["tier"].dropna().to_dict() == {"dsgd": 1}
+    assert shown["if_ranked"].dropna().to_dict() == {"dsgt": 1}
 
 
 def test_an_entrant_without_a_seed_is_not_ranked():

@@ -41,7 +41,13 @@ def test_each_constant_changes_the_score_as_said():
             mine = np.where(costs[name] > 0.01 * STEPS, costs[name] * miss / 2, costs[name])
             expected = np.clip(np.log2(costs["dsgd"] / mine), -limit, limit).mean()
             assert score[variant, name] == pytest.approx(expected)
-    assert set(table["variant"]) == set(VARIANTS)
+    here = {name: np.log2(costs["dsgd"] / costs[name]).clip(-3, 3) for name in ("dsgt", "slow")}
+    on_d1 = table[table["variant"] == "without T"].set_index("method")["score"]
+    for name, each in here.items():
+        assert score["targets 1–4", name] == pytest.approx(each[:4].mean())
+        assert score["targets 5–8", name] == pytest.approx(each[4:].mean())
+        assert on_d1[name] == pytest.approx(each.mean())  # the courses are the same on all workloads
+    assert set(table["variant"]) == {*VARIANTS, "without D", "without T"}
     assert table["tier"].notna().all()
 
 
