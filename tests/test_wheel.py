@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -38,6 +39,12 @@ def test_every_file_of_the_suite_goes_into_the_wheel():
     files = [PurePath(name) for name in tracked(*PACKAGES)]
     assert {".".join(file.parent.parts) for file in files} <= set(said["packages"])
     assert [file for file in files if file.suffix != ".py" and not any(map(file.match, patterns))] == []
+
+
+def test_every_folder_of_the_repository_goes_into_the_source_archive():
+    grafted = re.findall(r"^graft (\S+)$", (ROOT / "MANIFEST.in").read_text(encoding="utf-8"), re.MULTILINE)
+    folders = {name.partition("/")[0] for name in tracked() if "/" in name}
+    assert folders - {*PACKAGES, *grafted} == set()
 
 
 def test_an_editable_install_is_found_beside_a_clone_named_hearsay(tmp_path):
