@@ -29,10 +29,10 @@ from bench.base.registry import datasets, say_broken_plugins
 from bench.build.build import build_problem
 from bench.build.material import class_counts, is_problem, load_arrays, shards
 from bench.build.network import mixing_of
+from bench.build.torch_setup import set_up_torch
 from bench.config.compose import compose_one
 from bench.config.run_config import RunConfig
 from bench.config.source import source_of
-from bench.engine.torch_setup import set_up_torch
 from bench.problem.arrays import Arrays
 from bench.problem.problem import Setting
 from bench.sweep.preflight import check_data

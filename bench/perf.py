@@ -28,7 +28,7 @@ import torch
 from rich.table import Table
 
 from bench.base.machine import cores
-from bench.engine.torch_setup import set_up_torch
+from bench.build.torch_setup import set_up_torch
 from bench.terminal.command import command
 from bench.terminal.console import Console
 from bench.terminal.parser import command_parser

@@ -118,10 +118,12 @@ def console(quiet: bool) -> Console:
 
 @contextmanager
 def full_precision() -> Iterator[None]:
-    """Disable torch.autocast of the caller, which would change the numbers of runs."""
+    """Disable torch.autocast of the caller, and fewer bits in products, which would change the numbers of runs."""
     import torch
 
-    with torch.autocast("cpu", enabled=False), torch.autocast("cuda", enabled=False):
+    from bench.build.torch_setup import own_precision
+
+    with torch.autocast("cpu", enabled=False), torch.autocast("cuda", enabled=False), own_precision():
         yield
 
 

@@ -14,6 +14,7 @@ from bench.base.registry import algorithms, compressors, datasets, models, regul
 from bench.build.material import held_out, in_words, is_problem, load_arrays, loss_of, shards
 from bench.build.network import method_of, mixing_of, properties_of
 from bench.build.rates import rates_of
+from bench.build.torch_setup import set_up_torch
 from bench.config.inputs import check_unedited
 from bench.config.run_config import RunConfig
 from bench.method.algorithm import Algorithm
@@ -58,6 +59,7 @@ def run_in(
     training = Training(algorithm, problem, hosting, mixings, timetable, observer, begin, compressor, capture)
     held = HELD if is_problem(datasets[first.dataset.name]) else (*HELD, "dataset")
     check_unedited(file for config in configs for file in config.inputs if file.group not in held)
+    set_up_torch()  # modules that the parts import may have changed the settings
     with torch.no_grad() if problem.autograd else torch.inference_mode():
         return training.run()
 

@@ -9,8 +9,8 @@ import torch
 from bench.build.build import run_in
 from bench.build.events import events_of
 from bench.build.network import mixing_of
+from bench.build.torch_setup import set_up_torch
 from bench.config.run_config import RunConfig
-from bench.engine.torch_setup import set_up_torch
 from bench.store.record import Row
 from bench.training import checkpoint
 from bench.training.checkpoint import Resume

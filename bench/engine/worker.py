@@ -31,6 +31,7 @@ from bench.base.errors import Misfit
 from bench.base.preemption import Preempted, ignore
 from bench.base.registry import discover, engines
 from bench.build.origin import made_of
+from bench.build.torch_setup import set_up_torch
 from bench.config.run_config import parse
 from bench.engine.engines import engine_of
 from bench.engine.launch import NO_RUNNER
@@ -38,7 +39,6 @@ from bench.engine.link import ADDRESS, TOKEN, Link, MalformedMessage, Message
 from bench.engine.processes import Process
 from bench.engine.shared_memory import EARLY, mapped, remove_names
 from bench.engine.shutdown import ShutdownClient
-from bench.engine.torch_setup import set_up_torch
 from bench.engine.wire import nodes_of_rank
 from bench.network import cache
 from bench.store.files import lock_of

@@ -38,7 +38,7 @@ from rich.table import Table
 
 from bench.base.errors import UserError
 from bench.base.machine import cores
-from bench.engine.torch_setup import set_up_torch
+from bench.build.torch_setup import set_up_torch
 from bench.peers.plain_loop import PlainLoop
 from bench.peers.problem import CHECKED, EPOCH, ETA, METHODS, Case, Result
 from bench.terminal.command import command

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
+from bench.base import preemption
 from bench.base.errors import UserError
 from bench.store.files import check_json
 from bench.store.kinds import COUNT, NUMBER, TEXT, odd
@@ -33,6 +34,8 @@ STATES = {"T": ", which is stopped", "Z": ", which is dead"}
 """Notes on a process, by its state in /proc."""
 HOLDER = {"pid": COUNT, "host": TEXT, "since": NUMBER}
 """The content of a lock file."""
+TRIES = 3
+"""How often a process that tests locks may be killed."""
 TRIAL = "import fcntl, sys; fcntl.flock(open(sys.argv[1], 'a'), fcntl.LOCK_EX | fcntl.LOCK_NB)"
 
 
@@ -198,8 +201,18 @@ def _trial(folder: Path) -> str | None:
             except OSError as error:
                 return f"the file system rejects locks ({error.strerror})"
             command = [sys.executable, "-I", "-S", "-c", TRIAL, str(path)]
-            second = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=60)
-            return None if b"BlockingIOError" in second.stderr else "two processes got the same lock"
+            for _ in range(TRIES):
+                second = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=60)
+                if b"BlockingIOError" in second.stderr:
+                    return None
+                if not second.returncode:
+                    return "two processes got the same lock"
+                if preemption.requested():  # queues send signals to all processes of a job
+                    raise preemption.Preempted
+            raise UserError(
+                f"The file locks in '{folder.parent}' could not be tested: a second Python ended with exit code "
+                f"{second.returncode}. Repeat the command."
+            )
     finally:
         path.unlink(missing_ok=True)
 

@@ -31,22 +31,31 @@ class Result:
     """The result of one run of a sweep, computed now or earlier."""
 
     config: RunConfig
-    path: Path
+    folder: Run
     state: str
     error: str | None  # of a failed run
     summary: Row  # its labels and latest metrics
 
+    @property
+    def path(self) -> Path:
+        return self.folder.path
+
+    @property
+    def gone(self) -> bool:
+        """Whether the run has ended and its folder was moved or deleted since."""
+        return self.state in FINAL and not self.path.is_dir()
+
     def changed(self) -> str | None:
         """Return a sentence if another command has changed the run since it ended, or its folder is gone."""
-        if self.state in FINAL and not self.path.is_dir():
+        if self.gone:
             return f"The folder {self.path} is gone, so that the run must be repeated."
-        same = self.state not in FINAL or Run(self.config).summary() == self.summary
+        same = self.state not in FINAL or self.folder.summary() == self.summary
         return None if same else f"Another command has changed {self.path.name} since."
 
 
 def run_all(configs: Sequence[RunConfig], console: Console, name: str | None = None) -> int:
     """Call ``run_sweep`` and return the exit code of a command."""
-    return int(any(result.error is not None for result in run_sweep(configs, console, name)))
+    return int(any(result.error is not None or result.gone for result in run_sweep(configs, console, name)))
 
 
 def run_sweep(configs: Sequence[RunConfig], console: Console, name: str | None = None) -> list[Result]:
@@ -87,12 +96,12 @@ def run_sweep(configs: Sequence[RunConfig], console: Console, name: str | None =
                 made.tracker.close(lambda text: console.print(text, markup=False, soft_wrap=True))
     console.print()
     fates = [(folder, made.fates[folder.path.name]) for folder in folders]
-    results = [Result(folder.config, folder.path, fate.state, fate.error, fate.summary) for folder, fate in fates]
+    results = [Result(folder.config, folder, fate.state, fate.error, fate.summary) for folder, fate in fates]
     show_table(console, [result.summary for result in results])
     for result in results:
         if sentence := result.changed():
             console.print(f"{sentence} The table shows its earlier metrics.", markup=False, soft_wrap=True)
-    show_mixed(console, [(run.config.algo.name, run.path) for run in results if run.state in FINAL])
+    show_mixed(console, [(run.config.algo.name, run.path) for run in results if run.state in FINAL and not run.gone])
     show_failures(console, [(result.path, result.error) for result in results if result.error is not None])
     for place in dict.fromkeys(config.results for config in configs):
         console.print(f"Results: {Path(place) / 'runs'}", markup=False, soft_wrap=True)

@@ -140,6 +140,14 @@ def _leave(number: int, frame: object) -> None:
     os._exit(INTERRUPTED)  # a library that is being imported could catch an exception
 
 
+def _has_folder() -> bool:
+    """Return whether the current directory exists."""
+    try:
+        return bool(os.getcwd())  # noqa: PTH109
+    except FileNotFoundError:
+        return False
+
+
 def command(main: Callable[P, int]) -> Callable[P, int]:
     """Decorate a ``main``: print user errors and signals as sentences, and return their exit codes."""
 
@@ -163,6 +171,9 @@ def command(main: Callable[P, int]) -> Callable[P, int]:
             return 128 + number  # as in shells
         except OSError as error:
             if error.filename is None:
+                if isinstance(error, FileNotFoundError) and not _has_folder():
+                    say("The current directory was deleted. Change to another folder, and repeat the command.")
+                    return 2
                 raise
             say(f"Cannot use {error.filename}: {error.strerror}.")
         return 2

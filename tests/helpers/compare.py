@@ -18,9 +18,9 @@ from bench.base.errors import UserError
 from bench.base.registry import algorithms
 from bench.build.build import build_algorithm, build_compressor, build_problem, run_in
 from bench.build.network import mixing_of
+from bench.build.torch_setup import set_up_torch
 from bench.engine import stacked
 from bench.engine.mpi import MPIHosting, agree
-from bench.engine.torch_setup import set_up_torch
 from bench.method.trajectory import trajectory
 from bench.problem.problem import Setting
 from bench.sweep.preflight import check_network

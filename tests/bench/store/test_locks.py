@@ -4,6 +4,7 @@ import errno
 import json
 import os
 import platform
+import signal
 import subprocess
 import sys
 import threading
@@ -14,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from bench.base import preemption
 from bench.base.errors import UserError
 from bench.store import leases, locks
 from bench.store.leases import SIZE, Lease
@@ -272,3 +274,23 @@ def test_a_lock_that_cannot_be_reached_is_lost(tmp_path, new_lock):
     (tmp_path / ".locks").rename(tmp_path / "moved")
     (tmp_path / ".locks").write_text("")
     assert lock.lost
+
+
+class Killed:
+    """A second process that a signal ends before it has tried the lock."""
+
+    returncode, stderr = -15, b""
+
+
+def test_a_killed_trial_decides_nothing(tmp_path, monkeypatch):
+    """The file would say for all hosts and for ever that locks do not work."""
+    monkeypatch.setattr(subprocess, "run", lambda *words, **more: Killed())
+    with pytest.raises(UserError, match="-15"):
+        untrusted(tmp_path)
+    assert not (tmp_path / KIND).exists()
+    monkeypatch.setattr(preemption, "requested", lambda: signal.SIGTERM)
+    with pytest.raises(preemption.Preempted):
+        untrusted(tmp_path)
+    assert not list(tmp_path.glob(".trial*"))
+    monkeypatch.undo()
+    assert untrusted(tmp_path) is None

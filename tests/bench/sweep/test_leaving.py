@@ -119,3 +119,28 @@ def test_a_signal_loses_no_step(how, number, tmp_path):
     for a, b in zip(folders(here), folders(there), strict=True):
         pd.testing.assert_frame_equal(metrics(a), metrics(b), check_exact=True)
         assert json.loads((a / "manifest.json").read_text())["resumed"]
+
+
+def test_a_sweep_ends_well_without_its_current_directory(tmp_path):
+    """The results lie elsewhere; a command that starts there says what is wrong."""
+    place = tmp_path / "cd"
+    place.mkdir()
+    script = (
+        "import os, sys; from pathlib import Path\n"
+        f"sys.path.insert(0, {str(ROOT)!r})\n"
+        "from bench.sweep.workers import Executor\n"
+        "from bench.run import main\n"
+        "end = Executor._end\n"
+        "def leaving(self, *words, **more):\n"
+        "    end(self, *words, **more)\n"
+        f"    Path({str(place)!r}).rmdir()\n"
+        "Executor._end = leaving\n"
+        "code = main()\n"
+        "print('code', code, 'then', main())\n"
+    )
+    words = ["algo=dsgd", "steps=5", "nodes=3", "engine=stacked", "tracker=none", "results=../r"]
+    command = [sys.executable, "-c", script, *words]
+    done = subprocess.run(command, cwd=place, capture_output=True, text=True, timeout=100)
+    assert done.stdout.splitlines()[-1] == "code 0 then 2", done.stdout + done.stderr
+    assert "Results: ../r/runs" in done.stdout
+    assert "current directory was deleted" in done.stderr

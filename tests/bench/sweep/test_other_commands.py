@@ -1,6 +1,7 @@
 """What a sweep shows and leaves alone while another command works on the same runs."""
 
 import io
+import shutil
 
 import pytest
 from rich.console import Console
@@ -8,7 +9,7 @@ from rich.console import Console
 from bench.build.manifest import describe
 from bench.store.files import read_json, write_json
 from bench.store.run_folder import RunFolder
-from bench.sweep.sweep import run_sweep
+from bench.sweep.sweep import run_all, run_sweep
 from bench.sweep.waiting import Waiting
 from bench.sweep.workers import Executor
 from tests.helpers.claims import QUIET, content
@@ -150,3 +151,19 @@ def test_a_broken_lock_of_one_run_does_not_end_the_sweep(tmp_path, monkeypatch, 
     monkeypatch.setattr(Waiting, "_taken_back", broken)
     results = run_sweep([first, second], QUIET)
     assert [result.state for result in results] == ["failed", "done"]
+
+
+def test_a_folder_that_is_deleted_during_the_sweep_is_no_finished_run(tmp_path, monkeypatch):
+    """The folder of the first of two runs; it is not taken for one of an earlier version."""
+    first, second = (config(algo="dsgd", seed=seed, results=str(tmp_path), jobs=1) for seed in (0, 1))
+    end = Executor._end
+
+    def deleting(self, folder, *words, **more):
+        end(self, folder, *words, **more)
+        shutil.rmtree(RunFolder(first).path, ignore_errors=True)
+
+    monkeypatch.setattr(Executor, "_end", deleting)
+    sink = io.StringIO()
+    assert run_all([first, second], Console(file=sink, width=300)) == 1
+    assert f"{RunFolder(first).path} is gone" in sink.getvalue()
+    assert "earlier version" not in sink.getvalue()
