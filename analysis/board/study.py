@@ -89,6 +89,8 @@ class Study:
         there = set(self.table["workload"])
         known = {**self.board.workloads, **self.board.dev}
         some = [workload for name, workload in known.items() if name in there]
+        if not some:
+            raise NoData("these results have no run of the board; type python bench/board.py status")
         return freeze(self.board, some, self.table, self.curves)
 
     @cached_property
@@ -101,6 +103,8 @@ class Study:
         """Whether the graph is felt on each workload."""
         there = set(self.table["workload"])
         some = [workload for name, workload in self.board.workloads.items() if name in there]
+        if not some:
+            raise NoData("these results have no run of the gate; type python bench/board.py run gate")
         frozen = freeze(self.board, some, self.table, self.curves)
         return gate(some, self.table, self.curves, frozen)
 

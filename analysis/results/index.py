@@ -21,7 +21,8 @@ import pyarrow as pa
 from analysis.results.block import Block, Found, Run, collect, put_together, read_blocks, write_blocks
 from analysis.results.columns import in_cells
 from bench.base.home import ROOT
-from bench.store.integrity import UNREADABLE, examine, read_table
+from bench.store.integrity import examine
+from bench.store.read_parquet import UNREADABLE, read_table
 from bench.store.regular import make_folder
 
 MANY = 500

@@ -29,7 +29,7 @@ def default_of(algo: str, option: str) -> Any:
 @cache
 def _defaults(algo: str) -> dict[str, Any]:
     path = ROOT / "conf" / "algo" / f"{algo}.yaml"
-    known = re.fullmatch(r"\w+", algo) and path.is_file()  # a name from a stranger may be the path of another file
+    known = re.fullmatch(r"\w{1,60}", algo) and path.is_file()  # a name from a stranger may be the path of another file
     found: dict[str, Any] = yaml.safe_load(path.read_text(encoding="utf-8")) if known else {}
     section: dict[str, Any] = found.get("algo", found)
     return section  # a file that also sets the engine has the options in a section

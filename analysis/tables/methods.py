@@ -24,10 +24,10 @@ def make(results: Results, request: FigureOptions) -> Table:
         {
             "algo": algo,
             "method": name,
-            "assumes": ", ".join(found[algo]["assumes"]),
-            **{word: word in found[algo]["needs"] for word in INFORMATION},
-            "vectors_per_step": found[algo]["vectors_per_step"],
-            "cite": found[algo]["cite"],
+            "assumes": ", ".join(found[algo].get("assumes", ())),
+            **{word: word in found[algo].get("needs", ()) for word in INFORMATION},
+            "vectors_per_step": found[algo].get("vectors_per_step"),
+            "cite": found[algo].get("cite", ""),
             "provenance": PROVENANCE.get(str(found[algo].get("provenance")), "—"),
         }
         for algo, name in names.items()

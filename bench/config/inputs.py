@@ -13,6 +13,9 @@ from typing import Any, NamedTuple
 from bench.base.errors import UserError
 from bench.base.imported import sha256
 
+LARGEST = 8 << 30
+"""The largest file that an option may name, in bytes."""
+
 
 class Input(NamedTuple):
     """A file that an option names, and its sha256."""
@@ -28,6 +31,8 @@ def inputs_of(group: str, options: Mapping[str, Any]) -> Iterator[Input]:
     for option, path in _paths(group, options):
         if not path.is_file():  # opening a FIFO would wait without end
             raise UserError(f"{option}={path} does not exist or is not a regular file.")
+        if (size := path.stat().st_size) > LARGEST:  # reading it would take minutes
+            raise UserError(f"{option}={path} has {size / 1e9:.3g} GB; at most {LARGEST / 1e9:.3g} GB are allowed.")
         yield Input(group, option, path, sha256(path))
 
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-import reprlib
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -23,17 +22,8 @@ START = "start"
 FACTS = "facts.json"
 """In an archive: its manifests and the digests of its tables."""
 KINDS: dict[str, dict[Any, Kind]] = {"summary.json": SUMMARY, "status.json": STATUS, "manifest.json": MANIFEST}
-VALUES, VALUES_WITH_TEXTS = 100_000_000, 20_000_000
-"""Maximal numbers of values of a table of numbers and of a table with texts: a forged file of a few kilobytes can
-declare more than fits in memory."""
-EVALUATIONS, ARCHIVED = 1_000_000, 20_000_000
-"""Maximal numbers of evaluations of a run, which are the rows of its table, and of evaluations in an archive."""
-NUMBERS, TEXTS = ("bool", "int32", "int64", "float", "double", "null"), ("string", "large_string")
-"""The types of columns in Arrow's words, where a float has 32 bits."""
-PARQUET, ROWS = b"PAR1", 100
-"""The first and last bytes of a Parquet file, and the rows per batch of a table with texts."""
-UNREADABLE = (OSError, ValueError, TypeError, KeyError, OverflowError, MemoryError, NotImplementedError)
-"""The errors of Arrow, except pyarrow.ArrowException itself: this module does not import Arrow."""
+PARQUET = b"PAR1"
+"""The first and last bytes of a Parquet file."""
 
 
 class Damaged(Exception):
@@ -164,48 +154,6 @@ def _is_parquet(content: bytes) -> bool:
     return content[:4] == content[-4:] == PARQUET and 0 < int.from_bytes(content[-8:-4], "little") <= len(content) - 12
 
 
-def read_table(
-    content: bytes,
-    texts: bool = False,
-    *,
-    columns: Collection[str] | None = None,
-    rows: int = EVALUATIONS,
-) -> Any:
-    """Return the table of a Parquet file.
-
-    Args:
-        content: The bytes of the file.
-        texts: Whether columns may be texts; otherwise, all columns must be numbers.
-        columns: The columns to read, by their present names; None: all.
-        rows: The maximal number of rows.
-
-    Raises:
-        ValueError: The table is too large, or a column has another type. Other errors are in ``UNREADABLE``.
-    """
-    import pyarrow as pa  # here, since it is slow and status.py does not need it
-    import pyarrow.parquet as pq
-
-    # pq.read_table looks for a dataset of several files and is four times slower
-    with pq.ParquetFile(pa.BufferReader(content), page_checksum_verification=True) as file:
-        limits = {"rows": rows, "values": VALUES_WITH_TEXTS if texts else VALUES}
-        for size, (name, most) in zip(_size(file.metadata), limits.items(), strict=True):
-            if size > most:
-                raise ValueError(f"a table has {size} {name}; the limit is {most}")
-        for column in file.schema_arrow:
-            if str(column.type) not in (*NUMBERS, *TEXTS * texts):
-                wrong = f"the column {reprlib.repr(column.name)} has the type {reprlib.repr(str(column.type))}"
-                raise ValueError(f"{wrong}; allowed are {', '.join((*NUMBERS, *TEXTS * texts))}")
-        all_names = file.schema_arrow.names
-        names = None if columns is None else [name for name in all_names if renamed.column(name) in columns]
-        if texts:
-            parts = [*_batches(file, names)]
-            table = pa.Table.from_batches(parts, parts[0].schema if parts else file.schema_arrow)
-            table.validate(full=True)  # Arrow does not check the encoding of texts while reading
-        else:  # tables are small, and threads would be slower
-            table = file.read(names, use_threads=False)
-        return table.rename_columns([renamed.column(name) for name in table.column_names])
-
-
 def unsealed(facts: list[dict[str, Any]], tables: Mapping[str, bytes]) -> list[dict[str, Any]]:
     """Return the manifests of an archive; ``ValueError`` if the tables do not have the digests after them.
 
@@ -220,23 +168,3 @@ def unsealed(facts: list[dict[str, Any]], tables: Mapping[str, bytes]) -> list[d
             "python analysis/archive.py"
         )
     return facts[:-1]
-
-
-def _batches(file: Any, names: Sequence[str] | None) -> Iterator[Any]:
-    """Yield the rows of a file up to the maximal size of a table: a small file can expand to gigabytes of text."""
-    size = 0
-    for batch in file.iter_batches(ROWS, columns=names, use_threads=False):
-        size += batch.nbytes
-        if size > TABLE:
-            raise ValueError(f"its texts take more than {TABLE / 1e9:.3g} GB")
-        yield batch
-
-
-def _size(file: Any) -> tuple[int, int]:
-    """Return the rows and values of a file by its row groups, which Arrow reads; the count of rows may be forged."""
-    groups = [file.row_group(number) for number in range(file.num_row_groups)]
-    counts = [[group.column(number).num_values for number in range(group.num_columns)] for group in groups]
-    if min((0, *(count for some in counts for count in some))) < 0 or file.num_rows < 0:
-        raise ValueError("it has a negative number of values")
-    rows = max(file.num_rows, sum(max(some, default=0) for some in counts))
-    return rows, max(sum(map(sum, counts)), file.num_rows * file.num_columns)

@@ -106,6 +106,8 @@ NAME: Kind = frozenset(), is_name
 LONG_TEXT, PERHAPS_LONG_TEXT = one_of(str, long=True), one_of(str, ABSENT, long=True)
 """Commands, environment variables and errors."""
 PERHAPS_TEXT, PERHAPS_WHOLE, PERHAPS_NUMBER = one_of(str, ABSENT), one_of(int, ABSENT), one_of(int, float, ABSENT)
+PERHAPS_PART: Kind = frozenset((ABSENT,)), lambda value: type(value) in (int, float) and 0 <= value <= 1.001
+"""A number from 0 to 1, with rounding errors."""
 COUNT, NATURAL, STATE = whole(1), whole(0), word((*STATES, *renamed.STATES))
 LABEL = one_of(str, int, float, bool, ABSENT, list)
 MEASURED = one_of(int, float, ABSENT, infinite=True)
@@ -121,7 +123,7 @@ SUMMARY: dict[Any, Kind] = {
     **dict.fromkeys(("nodes", "steps", "batch_size", "eval_every", "replicas"), COUNT),
     **dict.fromkeys(("schedule_nodes", "eval_samples", "checkpoint_every", "ranks", "jobs"), PERHAPS_WHOLE),
     **dict.fromkeys(("scale", "input_scale", "validation"), NUMBER),
-    **dict.fromkeys(("results", "data_dir", "stale"), PERHAPS_TEXT),
+    **dict.fromkeys(("results", "data_dir", "stale", "schedule"), PERHAPS_TEXT),
     **{"seed": NATURAL, "eta": PERHAPS_NUMBER, "dtype": word(("float32", "float64")), "force": SWITCH, "state": STATE},
     **{"run_id": NAME, "sha256": mapping({...: TEXT}), ...: LABEL},
 }
@@ -146,9 +148,10 @@ MANIFEST: dict[Any, Kind] = {
         dict.fromkeys(("name", "label", "family", "cite"), TEXT)
         | {"assumes": many(TEXT), "needs": many(TEXT)}
         | dict.fromkeys(("vectors_per_step", "sends"), NUMBER)
+        | {"gradients": COUNT, "samples": COUNT, "start_samples": NATURAL, "requires_float64": SWITCH}
     ),
     "mixing": mapping(
-        {"nodes": COUNT, "hash": TEXT, "rho": PERHAPS_NUMBER, "period": PERHAPS_WHOLE, "edges_by": LONG_TEXT}
+        {"nodes": COUNT, "hash": TEXT, "rho": PERHAPS_PART, "period": PERHAPS_WHOLE, "edges_by": LONG_TEXT}
         | {"directed": SWITCH, "drawn": SWITCH}
     ),
     "metrics": mapping({...: mapping({"label": PERHAPS_TEXT, "more_is_better": one_of(bool, ABSENT)})}),

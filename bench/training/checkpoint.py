@@ -20,6 +20,7 @@ import numpy as np
 import torch
 
 from bench.base.errors import Misfit, UserError
+from bench.base.machine import check_memory
 from bench.store.disk import Pace
 from bench.store.files import FOREIGN
 from bench.store.integrity import read_file
@@ -157,18 +158,15 @@ def _read(folder: Path, step: int, hosted: range) -> Mapping[str, np.ndarray]:
 def arrays(path: Path) -> dict[str, np.ndarray] | None:
     """Return the arrays of a file, one row per node, and its seconds; None if the file is damaged."""
     try:
+        if not _is_archive(path):
+            return None
+        check_memory(2 * path.lstat().st_size, f"The checkpoint '{path}'", "delete it, or run with more memory")
         if not _is_sealed(path):
             return None
         body = content_of(path, LARGEST).rpartition(SEAL)[0]
     except (OSError, MemoryError):
         return None
     try:
-        with zipfile.ZipFile(io.BytesIO(body)) as file:
-            parts = file.infolist()
-            if any(part.compress_type != zipfile.ZIP_STORED for part in parts):
-                return None  # hearsay never compresses: a forged file may grow without bound
-            if sum(part.file_size for part in parts) > len(body):
-                return None  # the arrays of a forged file may overlap
         with np.load(io.BytesIO(body), allow_pickle=False) as file:
             found = {name: file[name] for name in file.files}
         if any(array.dtype.kind not in "biuf" for array in found.values()):
@@ -196,6 +194,19 @@ def _seal(name: str, body: bytes) -> bytes:
 
 def _sealed_by(digest: str) -> bytes:
     return SEAL + digest.encode() + b"\n"
+
+
+def _is_archive(path: Path) -> bool:
+    """Whether a file has a directory of arrays that do not expand. Reads the end of the file only."""
+    descriptor, size = opened(path)
+    try:
+        with open(descriptor, "rb") as file, zipfile.ZipFile(file) as archive:  # noqa: PTH123
+            parts = archive.infolist()
+    except (zipfile.BadZipFile, ValueError, NotImplementedError):
+        return False
+    # hearsay never compresses, so that a forged file could grow without bound, and its arrays do not overlap
+    stored = all(part.compress_type == zipfile.ZIP_STORED for part in parts)
+    return stored and sum(part.file_size for part in parts) <= size
 
 
 def _is_sealed(path: Path) -> bool:

@@ -24,7 +24,8 @@ from analysis.results.read import read
 from analysis.study.figure_options import FigureOptions
 from analysis.tables.format import csv as as_csv
 from bench.store.files import write_json
-from bench.store.integrity import SUMS, examine, read_table
+from bench.store.integrity import SUMS, examine
+from bench.store.read_parquet import read_table
 from bench.sweep.states import look_at_run
 from bench.sweep.sweep import run_all
 from bench.terminal.table import run_columns

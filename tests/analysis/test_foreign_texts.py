@@ -31,8 +31,8 @@ from analysis.study.figure_options import FigureOptions
 from analysis.study.outcome import outcome
 from analysis.study.statistics import significantly_different
 from analysis.tables.format import csv as as_csv
-from bench.store import integrity
-from bench.store.integrity import read_table
+from bench.store import read_parquet
+from bench.store.read_parquet import read_table
 from bench.sweep.sweep import run_all
 from tests.faults.harm_forged import sealed
 from tests.helpers.configs import config
@@ -166,7 +166,7 @@ def test_a_figure_that_cannot_be_saved_costs_no_other(results, tmp_path, monkeyp
 
 
 def test_texts_of_an_archive_do_not_grow_without_end(monkeypatch):
-    monkeypatch.setattr(integrity, "TABLE", 10**6)
+    monkeypatch.setattr(read_parquet, "TABLE", 10**6)
     texts = pa.DictionaryArray.from_arrays(pa.array([0] * 10_000, pa.int32()), pa.array(["x" * 1000]))
     sink = pa.BufferOutputStream()
     pq.write_table(pa.table({"algo": texts}), sink, store_schema=False)

@@ -18,8 +18,9 @@ from bench.base.errors import Refused, UserError
 from bench.config.blocks import of_blocks
 from bench.config.run_config import RunConfig
 from bench.store.files import parsed, write_text
-from bench.store.integrity import ARCHIVED, FACTS, UNREADABLE, read_table, unsealed
+from bench.store.integrity import FACTS, unsealed
 from bench.store.kinds import is_name
+from bench.store.read_parquet import ARCHIVED, UNREADABLE, read_table
 from bench.store.record import FINAL, cut_short
 from bench.store.regular import TABLE, content_of
 from bench.sweep.preflight import check

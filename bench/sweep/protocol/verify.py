@@ -17,8 +17,9 @@ import pyarrow.parquet as pq
 from bench.base.errors import UserError
 from bench.base.home import ROOT
 from bench.config.run_config import RunConfig
-from bench.store.integrity import UNREADABLE, examine, read_table
+from bench.store.integrity import examine
 from bench.store.kinds import is_name
+from bench.store.read_parquet import UNREADABLE, read_table
 from bench.store.record import FINAL
 from bench.store.regular import TABLE, content_of, write_bytes
 from bench.store.stored_run import StoredRun

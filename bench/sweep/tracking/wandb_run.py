@@ -20,7 +20,8 @@ import wandb
 from bench.base.account import OF_AGENT, has_agent, mode
 from bench.network.drawing import Graph, edges_of, on_a_circle, svg
 from bench.store.files import read_json, write_json
-from bench.store.integrity import Damaged, examine, read_file, read_table
+from bench.store.integrity import Damaged, examine, read_file
+from bench.store.read_parquet import read_table
 from bench.store.record import FACTS, FINAL
 from bench.store.regular import make_folder, no_link, remove
 from bench.sweep.tracking.mark import MARK, WRITER, place_of, writer

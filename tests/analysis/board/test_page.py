@@ -295,3 +295,10 @@ def test_the_quick_size_needs_a_folder(tmp_path, monkeypatch, capsys):
         assert make_board.main([part, "--size", "quick", "--results", "wandb:E/P"]) == 2
         assert "wandb:E/P" in capsys.readouterr().err
     assert [*tmp_path.iterdir()] == []
+
+
+@pytest.mark.parametrize("part", ["targets", "gate"])
+def test_results_without_a_run_of_the_board_are_named(study, part):
+    other = replace(study.results, runs=study.results.runs.assign(dataset="mine"))
+    with pytest.raises(NoData, match=r"bench/board\.py"):
+        replace(study, results=other).files(part)

@@ -14,9 +14,10 @@ from analysis.results.archive import ROWS, RUNS, read_archive, write_archive
 from analysis.results.errors import NoData
 from analysis.results.folder import load_folder
 from analysis.results.warnings import unreadable
-from bench.store import integrity
+from bench.store import read_parquet
 from bench.store.files import read_json, sha256, write_json
-from bench.store.integrity import EVALUATIONS, SUMS
+from bench.store.integrity import SUMS
+from bench.store.read_parquet import EVALUATIONS
 from tests.analysis.results.test_selected import made
 from tests.faults.harm_store import finished
 from tests.helpers.archives import without_digests
@@ -54,7 +55,7 @@ def test_an_archive_with_too_many_rows_is_rejected(tmp_path, monkeypatch, name, 
     if name == ROWS:
         monkeypatch.setattr(archive, "ARCHIVED", most)
     else:
-        monkeypatch.setitem(integrity.read_table.__kwdefaults__, "rows", most)
+        monkeypatch.setitem(read_parquet.read_table.__kwdefaults__, "rows", most)
     with pytest.raises(NoData, match=rf"\b{most + 1}|{2 * most + 1}\b.* {most}$"):
         read_archive(tmp_path)
 

@@ -22,7 +22,8 @@ def test_defaults_are_those_of_the_methods():
     for algo in members("algo"):
         declared = {name: option.default for name, option in options_of("algo", algo).items() if name != "eta"}
         assert {name: default_of(algo, name) for name in declared if default_of(algo, name) != declared[name]} == {}
-    assert default_of("../config", "steps") is UNKNOWN
+    for foreign in ("../config", "a" * 300):
+        assert default_of(foreign, "steps") is UNKNOWN
 
 
 @pytest.mark.parametrize("values", [["atc", "semi"], ["semi", "atc"], ["awc", "semi", "atc"]])

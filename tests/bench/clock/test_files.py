@@ -239,3 +239,11 @@ def test_rejects_network_files_that_are_no_text(tmp_path, kind):
     (tmp_path / "sites.yaml").write_text("sites: [a, b]\npairs: mine.yaml\n")
     with pytest.raises(UserError, match=r"mine\.yaml"):
         load_network(tmp_path / "sites.yaml")
+
+
+@pytest.mark.parametrize(("name", "size"), [("mine.yaml", 1 << 21), ("mine.csv", 8 << 30)])
+def test_a_large_file_is_not_read(tmp_path, name, size):
+    (tmp_path / name).touch()
+    os.truncate(tmp_path / name, size)
+    with pytest.raises(UserError, match=re.escape(name) + " has .* MB"):
+        load_network(tmp_path / name)

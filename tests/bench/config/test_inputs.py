@@ -135,3 +135,11 @@ def test_rejects_what_is_not_a_regular_file(option, make, tmp_path):
     for use in (mixing_of if group == "topology" else load_arrays, lambda run: run.run_id):
         with pytest.raises(UserError, match=rf"{option}.*x\.csv"):
             use(run)
+
+
+def test_a_file_that_would_take_minutes_to_read_is_rejected_at_once(tmp_path):
+    path = tmp_path / "mine.csv"
+    path.write_text("a,b,y\n")
+    os.truncate(path, 8 << 40)  # sparse: it takes no space
+    with pytest.raises(UserError, match=r"mine\.csv has 8.8e\+03 GB"):
+        config(dataset={"name": "file", "path": str(path), "column": "y"}).run_id  # noqa: B018

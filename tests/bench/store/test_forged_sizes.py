@@ -8,7 +8,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from bench.store import integrity
+from bench.base.errors import UserError
+from bench.store import read_parquet
 from bench.training import checkpoint
 from tests.faults.harm_store import unfinished
 
@@ -21,37 +22,37 @@ def test_counts_the_numbers_of_a_table_and_not_its_rows(monkeypatch):
     assert content.count(rows) == 1
     forged = content.replace(rows, b"\x16\x84\x00")  # 2, in as many bytes
     assert pq.read_metadata(io.BytesIO(forged)).num_rows == 2
-    monkeypatch.setattr(integrity, "VALUES", 2000)
-    assert integrity.read_table(content).num_rows == 1000
-    monkeypatch.setattr(integrity, "VALUES", 1999)
+    monkeypatch.setattr(read_parquet, "VALUES", 2000)
+    assert read_parquet.read_table(content).num_rows == 1000
+    monkeypatch.setattr(read_parquet, "VALUES", 1999)
     for one in (forged, content):
         with pytest.raises(ValueError, match="2000"):
-            integrity.read_table(one)
+            read_parquet.read_table(one)
     monkeypatch.undo()
-    assert integrity.read_table(content, rows=1000).num_rows == 1000
+    assert read_parquet.read_table(content, rows=1000).num_rows == 1000
     for one in (forged, content):
         with pytest.raises(ValueError, match=r"1000 rows.* 999$"):
-            integrity.read_table(one, rows=999)
+            read_parquet.read_table(one, rows=999)
 
 
 def test_limits_the_values_of_a_table_with_texts(monkeypatch):
     sink = io.BytesIO()
     pq.write_table(pa.table({"run_id": ["a"] * 1000, "seed": np.zeros(1000)}), sink)
-    monkeypatch.setattr(integrity, "VALUES_WITH_TEXTS", 2000)
-    assert integrity.read_table(sink.getvalue(), texts=True).num_rows == 1000
-    monkeypatch.setattr(integrity, "VALUES_WITH_TEXTS", 1999)
+    monkeypatch.setattr(read_parquet, "VALUES_WITH_TEXTS", 2000)
+    assert read_parquet.read_table(sink.getvalue(), texts=True).num_rows == 1000
+    monkeypatch.setattr(read_parquet, "VALUES_WITH_TEXTS", 1999)
     with pytest.raises(ValueError, match="2000"):
-        integrity.read_table(sink.getvalue(), texts=True)
+        read_parquet.read_table(sink.getvalue(), texts=True)
 
 
 @pytest.mark.parametrize("texts", [True, False])
 def test_reads_only_the_given_columns_whatever_others_are_called(texts):
     sink = io.BytesIO()
     pq.write_table(pa.table({"step.a": [1], "step": [2], "numbers": [3], "a": [4]}), sink)
-    table = integrity.read_table(sink.getvalue(), texts=texts, columns=("step", "scalars_sent"))
+    table = read_parquet.read_table(sink.getvalue(), texts=texts, columns=("step", "scalars_sent"))
     assert table.select(["step", "scalars_sent"]).to_pylist() == [{"step": 2, "scalars_sent": 3}]
     assert "a" not in table.column_names
-    assert integrity.read_table(sink.getvalue(), texts=texts).num_columns == 4
+    assert read_parquet.read_table(sink.getvalue(), texts=texts).num_columns == 4
 
 
 @pytest.mark.parametrize("end", [b"", checkpoint.SEAL + b"0" * 64 + b"\n"])
@@ -83,3 +84,29 @@ def test_a_checkpoint_whose_arrays_overlap_is_damaged(tmp_path):
     path.write_bytes(body + checkpoint._seal(checkpoint._names(path), body))
     assert checkpoint.arrays(path) is None
     assert path.name in checkpoint.damage(run.checkpoints)
+
+
+def test_a_text_that_many_rows_share_is_counted_before_it_is_copied(monkeypatch):
+    """A dictionary with one text, which 1000 rows of a small file have."""
+    texts = pa.DictionaryArray.from_arrays(pa.array([0] * 1000, pa.int32()), pa.array(["x" * 10_000]))
+    sink = io.BytesIO()
+    pq.write_table(pa.table({"algo": texts, "seed": np.arange(1000)}), sink, store_schema=False)
+    table = read_parquet.read_table(sink.getvalue(), texts=True)
+    assert table.column("algo").to_pylist() == ["x" * 10_000] * 1000
+    assert table.column("seed").to_pylist() == list(range(1000))
+    monkeypatch.setattr(read_parquet, "TABLE", 9_000_000)
+    before = pa.total_allocated_bytes()
+    with pytest.raises(ValueError, match="texts take more"):
+        read_parquet.read_table(sink.getvalue(), texts=True)
+    assert pa.total_allocated_bytes() - before < 5_000_000
+
+
+def test_a_checkpoint_that_does_not_fit_into_memory_says_so(tmp_path, monkeypatch):
+    """Its digest is right, which anybody can write."""
+    run = unfinished(tmp_path)
+    path = sorted(run.checkpoints.glob("*.npz"))[0]
+    assert checkpoint.arrays(path) is not None
+    monkeypatch.setattr("bench.base.machine.free_memory", lambda: 2 * path.stat().st_size - 1)
+    monkeypatch.setattr(checkpoint, "content_of", lambda *_: pytest.fail("read whole"))
+    with pytest.raises(UserError, match="more memory"):
+        checkpoint.arrays(path)
