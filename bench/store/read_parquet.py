@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 from bench.base import renamed
+from bench.store.parquet_pages import expanded
 from bench.store.regular import TABLE
 
 VALUES, VALUES_WITH_TEXTS = 100_000_000, 20_000_000
@@ -16,6 +17,8 @@ EVALUATIONS, ARCHIVED = 1_000_000, 20_000_000
 """Maximal numbers of evaluations of a run, which are the rows of its table, and of evaluations in an archive."""
 NUMBERS, TEXTS = ("bool", "int32", "int64", "float", "double", "null"), ("string", "large_string")
 """The types of columns in Arrow's words, where a float has 32 bits."""
+PER_VALUE, SPACE = 32, 1 << 20
+"""Maximal bytes of the pages of a table of numbers: for each value, and beside them."""
 ROWS = 10_000
 """Rows per batch of a table with texts."""
 UNREADABLE = (OSError, ValueError, TypeError, KeyError, OverflowError, MemoryError, NotImplementedError)
@@ -46,9 +49,12 @@ def read_table(
     # pq.read_table looks for a dataset of several files and is four times slower
     with pq.ParquetFile(pa.BufferReader(content), page_checksum_verification=True) as file:
         limits = {"rows": rows, "values": VALUES_WITH_TEXTS if texts else VALUES}
-        for size, (name, most) in zip(_size(file.metadata), limits.items(), strict=True):
+        sizes = _size(file.metadata)
+        for size, (name, most) in zip(sizes, limits.items(), strict=True):
             if size > most:
                 raise ValueError(f"a table has {size} {name}; the limit is {most}")
+        if (size := expanded(content, file.metadata)) > (most := TABLE if texts else SPACE + PER_VALUE * sizes[1]):
+            raise ValueError(f"its pages expand to {size} bytes; the limit is {most}")
         for column in file.schema_arrow:
             if str(column.type) not in (*NUMBERS, *TEXTS * texts):
                 wrong = f"the column {reprlib.repr(column.name)} has the type {reprlib.repr(str(column.type))}"

@@ -1,0 +1,75 @@
+"""A small file whose pages expand to gigabytes is rejected before they are decompressed."""
+
+import io
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from bench.store import read_parquet
+from bench.store.parquet_pages import expanded
+from bench.store.read_parquet import read_table
+
+NUMBERS = {"step": np.arange(5000), "loss": np.linspace(0, 1, 5000), "constant": np.zeros(5000)}
+
+
+def written(columns=NUMBERS, **options):
+    sink = io.BytesIO()
+    pq.write_table(pa.table(columns), sink, **{"compression": "zstd", **options})
+    return sink.getvalue()
+
+
+def parts(metadata):
+    groups = map(metadata.row_group, range(metadata.num_row_groups))
+    return [group.column(number) for group in groups for number in range(group.num_columns)]
+
+
+@pytest.mark.parametrize("codec", ["zstd", "gzip", "brotli", "lz4"])
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"use_dictionary": False}, {"data_page_version": "2.0"}, {"row_group_size": 700}, {"data_page_size": 512}],
+)
+def test_the_sizes_are_those_of_the_directory_less_the_headers(codec, options):
+    content = written({**NUMBERS, "name": [f"run {k % 7}" for k in range(5000)]}, compression=codec, **options)
+    metadata = pq.read_metadata(io.BytesIO(content))
+    said = sum(part.total_uncompressed_size for part in parts(metadata))
+    assert 0.85 * said < expanded(content, metadata) < said
+    assert read_table(content, texts=True).num_rows == 5000
+
+
+@pytest.mark.parametrize("codec", ["none", "snappy"])
+def test_codecs_that_expand_little_cost_no_time(codec):
+    content = written(compression=codec)
+    assert expanded(content, pq.read_metadata(io.BytesIO(content))) == 0
+
+
+def test_a_page_that_is_larger_than_its_values_is_not_read(monkeypatch):
+    """The directory says that a page with 1000 values has one."""
+    content = written({"a": np.zeros(1000)}, use_dictionary=False, write_statistics=False, store_schema=False)
+    start = len(content) - 8 - int.from_bytes(content[-8:-4], "little")
+    count = b"\x16\xd0\x0f"  # Thrift: i64, 1000
+    assert content[start:].count(count) == 3
+    forged = content[:start] + content[start:].replace(count, b"\x16\x82\x00")  # 1, in as many bytes
+    assert pq.read_metadata(io.BytesIO(forged)).num_rows == 1
+    monkeypatch.setattr(read_parquet, "SPACE", 1000)
+    with pytest.raises(ValueError, match=r"its pages expand to 80.. bytes; the limit is 1032"):
+        read_table(forged)
+    assert read_table(content).num_rows == 1000
+
+
+def test_headers_that_make_no_sense_are_errors():
+    """Every byte of the first header is changed to every other one."""
+    content = written({"a": np.zeros(10)}, use_dictionary=False)
+    metadata = pq.read_metadata(io.BytesIO(content))
+    wrong = 0
+    for place in range(4, 24):
+        for value in range(256):
+            forged = content[:place] + bytes([value]) + content[place + 1 :]
+            try:
+                assert expanded(forged, metadata) >= 0
+            except ValueError:
+                wrong += 1
+    assert wrong > 100
+    with pytest.raises(ValueError, match="ends after the file"):
+        expanded(content[:20], metadata)
