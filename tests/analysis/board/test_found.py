@@ -7,6 +7,7 @@ import pytest
 
 from analysis.board.choose import RULESETS
 from bench.base.board import BOARD
+from bench.base.board_file import read
 from tests.helpers.cli import ROOT
 
 PRICES = {"gradients take": "gradients", "slow rounds": "latency", "slow links": "bandwidth"}
@@ -33,3 +34,12 @@ def test_the_first_table_has_tier_1_with_its_scores(page):
                 round(float(row["score"]), 2) for row in table if (row["ruleset"], row["price"]) == (ruleset, price)
             }
             assert marked <= others
+
+
+def test_the_tables_and_the_sealed_problems_are_of_the_frozen_version():
+    """The hash changes with any byte of the rules, the protocol, the targets or the chosen settings."""
+    mine = read().hash
+    for name in ("results/board.md", "board.html", "sealed.yaml"):
+        assert mine in (BOARD / name).read_text(encoding="utf-8"), name
+    assert sum(file.stat().st_size for file in (BOARD / "runs").iterdir()) < 15e6
+    assert (BOARD / "board.html").stat().st_size < 5e6
