@@ -208,5 +208,6 @@ def _unseen(scored: Scored) -> Answer | None:
             )
             order = both["score"].rank().corr(board["score"].reindex(both.index).rank())
             said.append(f"The rank correlation of both scores is {number(float(order))}.")
+            said.append(f"0 is here the cost of {scored.label(YARDSTICK)} with this setting.")
     head = ["method", "setting", "board", "unseen problems", *(scored.sealed["workloads"].iloc[0].split())]
     return Answer("Does it hold on problems that nobody saw?", " ".join(said), head, rows)

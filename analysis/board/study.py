@@ -234,7 +234,8 @@ class Study:
         files |= {"sensitivity.csv": csv(changed), "reached.csv": csv(targets)}
         files["board.md"] += sensitivity_markdown(changed, targets, self.label)
         if self._graded_dev is not None:
-            table = margins(self._graded_dev, self.chosen)
+            of_methods = self._graded_dev[~self._graded_dev["entrant"].isin(list(self.board.bounds))]
+            table = margins(of_methods, self.chosen)
             files["margins.csv"] = csv(table)
             files["board.md"] += "\n".join(margins_markdown(table, self.label)) + "\n"
         for name, table in self.side.items():
