@@ -27,13 +27,9 @@ TOP = ("title", "source", "links", "sites", "deal", "within", "pairs", "compute"
 LINKS = ("latency_ms", "bandwidth_mbps", "uplink", "loss", "timeout_ms", "tcp_window_mb")
 WITHIN = ("latency_ms", "bandwidth_mbps")
 UNITS = "Latencies are in milliseconds (latency_ms), bandwidths in Mbit/s (bandwidth_mbps)."
-MEASURED = "measured"
-MOST_SITES = 4096
-"""Links between so many sites take 0.3 GB."""
-LARGEST, LARGEST_TABLE = 1_000_000, 200_000_000
-"""The largest .yaml and .csv file in bytes: YAML is read slowly."""
-RANGES = {"latency_ms": (0.0, 60_000.0), "bandwidth_mbps": (0.001, 10_000_000.0)}
-"""Values outside are most likely in another unit."""
+MEASURED, MOST_SITES = "measured", 4096  # the links between so many sites take 0.3 GB
+LARGEST = 1_000_000, 200_000_000  # bytes of a .yaml file, which is read slowly, and of a .csv file
+RANGES = {"latency_ms": (0.0, 60_000.0), "bandwidth_mbps": (0.001, 10_000_000.0)}  # else it may be another unit
 
 
 def network_names() -> list[str]:
@@ -86,10 +82,8 @@ def _content(path: Path) -> Mapping[str, Any]:
 def _text(path: Path, of: str = "") -> str:
     if not path.is_file():
         raise UserError(f"{of}The network file {path} does not exist or is not a regular file.")
-    most = LARGEST_TABLE if path.suffix == ".csv" else LARGEST
-    if (size := path.stat().st_size) > most:
-        limit = f"at most {most / 1e6:.3g} MB are allowed"
-        raise UserError(f"{of}The network file {path} has {size / 1e6:.3g} MB; {limit}.")
+    if path.stat().st_size > (most := LARGEST[path.suffix == ".csv"]):
+        raise UserError(f"{of}The network file {path} is larger than {most / 1e6:.3g} MB.")
     try:
         return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:

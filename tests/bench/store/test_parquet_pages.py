@@ -53,7 +53,7 @@ def test_a_page_that_is_larger_than_its_values_is_not_read(monkeypatch):
     forged = content[:start] + content[start:].replace(count, b"\x16\x82\x00")  # 1, in as many bytes
     assert pq.read_metadata(io.BytesIO(forged)).num_rows == 1
     monkeypatch.setattr(read_parquet, "SPACE", 1000)
-    with pytest.raises(ValueError, match=r"its pages expand to 80.. bytes; the limit is 1032"):
+    with pytest.raises(ValueError, match=r"80\d\d .*1032"):
         read_table(forged)
     assert read_table(content).num_rows == 1000
 
