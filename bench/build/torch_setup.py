@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -29,13 +30,36 @@ def set_up_torch() -> None:
 
 @contextmanager
 def own_precision() -> Iterator[None]:
-    """Give the caller back the precision of float32 that it had."""
-    before = [(backend, backend.fp32_precision) for backend in _backends()]
+    """Give the caller back the precision of float32 that it had, when no thread needs the settings any more."""
+    with _turn:
+        if not _users:
+            _before[:] = [(part, part.fp32_precision) for part in _backends()]
+            _legacy[:] = _float32_matmul_precision()
+        _users.append(1)
     try:
         yield
     finally:
-        for backend, precision in before:
-            backend.fp32_precision = precision
+        with _turn:
+            _users.pop()
+            if not _users:
+                for precision in _legacy:
+                    torch.set_float32_matmul_precision(precision)
+                for part, precision in _before:
+                    part.fp32_precision = precision
+
+
+_turn = threading.Lock()
+_users: list[int] = []
+_before: list[tuple[Any, str]] = []
+_legacy: list[str] = []
+
+
+def _float32_matmul_precision() -> list[str]:
+    """Return the precision by its older name; torch refuses if a caller has set parts of it by their newer ones."""
+    try:
+        return [torch.get_float32_matmul_precision()]
+    except RuntimeError:
+        return []
 
 
 def _backends() -> list[Any]:

@@ -38,6 +38,20 @@ def test_all_parts_are_exact_in_a_run_and_as_before_after_it():
         assert precision() == ["ieee"] * 6
         assert torch.get_float32_matmul_precision() == "highest"
     assert precision() == before
+    assert torch.get_float32_matmul_precision() == "medium"
+
+
+def test_a_thread_that_ends_first_leaves_the_others_exact():
+    asked()
+    before = precision()
+    one, two = own_precision(), own_precision()
+    one.__enter__()
+    two.__enter__()
+    set_up_torch()
+    one.__exit__(None, None, None)
+    assert precision() == ["ieee"] * 6
+    two.__exit__(None, None, None)
+    assert precision() == before
 
 
 @pytest.mark.parametrize("engine", ["stacked", "mpi"])
