@@ -6,10 +6,11 @@ import pytest
 
 from analysis.board.cells import Curve, cells, curves
 from analysis.board.choose import as_table, choose_dev, graded
+from analysis.board.extended import side_board
 from analysis.board.margins import margins, margins_markdown
 from analysis.board.markdown import hidden_markdown
 from analysis.board.sealed import sealed
-from analysis.board.side import until_the_first_end
+from analysis.board.side import SideTable, until_the_first_end
 from analysis.board.targets import freeze
 from analysis.board.totals import difference, pairs
 from tests.analysis.board.made import grid, made_board, results, workload
@@ -96,3 +97,24 @@ def test_a_hidden_number_without_a_run_is_named():
     table = pd.DataFrame(rows, columns=["method", "number", "T1", "I1", "change"])
     assert hidden_markdown(["T1", "I1"], table, str).rstrip().endswith("not counted: dsgt beta=1.")
     assert "not counted" not in hidden_markdown(["T1", "I1"], table.iloc[1:], str)
+
+
+def test_a_side_table_also_has_native_settings():
+    """Of its own entrants only; tuned settings of other workloads do not count."""
+    said = {"stepsize": "eta", "native": {"algo.eta": 0.1, "algo.schedule": "fixed"}}
+    side = {"more": {"base": "D1", "set": {}, "entrants": {"dsgd": {"stepsize": "eta"}, "dsgt": said}}}
+    board = side_board(made_board(side=side), "more")
+    found = results(*grid("dsgd", {0.1: 0.5, 1.0: 1.0}, ("D1",)), *grid("dsgt", {0.1: 1.0, 1.0: 2.0}, ("D1",)))
+    rows = [
+        {"ruleset": "tuned", "workload": "more", "method": "dsgd", "algo.eta": 1.0, "algo.schedule": "fixed"},
+        {"ruleset": "tuned", "workload": "more", "method": "dsgt", "algo.eta": 1.0, "algo.schedule": "fixed"},
+        {"ruleset": "tuned", "workload": "D1", "method": "dsgt", "algo.eta": 0.1, "algo.schedule": "fixed"},
+        {"ruleset": "native", "workload": "all", "method": "dsgt", "algo.eta": 0.1, "algo.schedule": "fixed"},
+        {"ruleset": "native", "workload": "all", "method": "dadam", "algo.eta": 0.1, "algo.schedule": "fixed"},
+    ]
+    frozen = pd.DataFrame({"workload": ["more"], "rule": "minimum"})
+    table = SideTable(found, board, frozen).standings(as_table(rows), lambda name: True)
+    mine = table[table["price"] == "gradients"].set_index(["ruleset", "method"])["score"]
+    assert set(mine.index) == {("tuned", "dsgd"), ("tuned", "dsgt"), ("native", "dsgt")}
+    assert mine["native", "dsgt"] == pytest.approx(0)  # the rate of tuned D-SGD
+    assert mine["tuned", "dsgt"] > 1
