@@ -1,9 +1,12 @@
 """A Python script on a system whose flock does not lock: it fails, or says that it has locked and has not.
 
 python flock.py ERRNO SCRIPT WORDS…    the system answers every flock with this error; 0: with success
+
+The script starts when a line arrives, after this one has printed `ready`: several then start together.
 """
 
 import ctypes
+import importlib
 import platform
 import runpy
 import struct
@@ -26,5 +29,8 @@ def answer_flock_with(errno: int) -> None:
 
 if __name__ == "__main__":
     answer_flock_with(int(sys.argv[1]))
+    importlib.import_module("torch")  # takes seconds
+    print("ready", flush=True)
+    sys.stdin.readline()
     sys.argv = sys.argv[2:]
     runpy.run_path(sys.argv[0], run_name="__main__")

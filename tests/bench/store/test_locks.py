@@ -234,16 +234,19 @@ def test_what_a_mount_says_of_its_locks():
 @pytest.mark.parametrize(("answer", "why"), [(errno.ENOLCK, "No locks available"), (0, "same lock")])
 def test_two_sweeps_without_locks_run_everything_once(answer, why, tmp_path):
     """The kernel itself refuses flock, or lies."""
-    words = ["-m", "dataset=digits", "nodes=4", "batch_size=8", "steps=400", "engine=stacked", "tracker=none"]
+    words = ["-m", "dataset=digits", "nodes=4", "batch_size=8", "steps=4000", "engine=stacked", "tracker=none"]
     words += ["algo=dsgd,dsgt", "topology=ring,complete", f"results={tmp_path / 'results'}"]
     command = [sys.executable, str(ROOT / "tests/helpers/flock.py"), str(answer), str(ROOT / "bench/run.py"), *words]
-    sweeps = [
-        subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-        for _ in range(2)
-    ]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
+    sweeps = [subprocess.Popen(command, cwd=tmp_path, text=True, **pipes) for _ in range(2)]
+    for sweep in sweeps:
+        assert sweep.stdout.readline() == "ready\n"
+    for sweep in sweeps:  # together: a sweep that starts when the other has ended needs no leases
+        sweep.stdin.write("start\n")
+        sweep.stdin.flush()
     said = [sweep.communicate(timeout=120)[0] for sweep in sweeps]
     assert [sweep.returncode for sweep in sweeps] == [0, 0], said
-    assert all("Leases" in text for text in said)
+    assert all("Leases" in text for text in said), said
     assert any(why in text for text in said), said
     for folder in folders(tmp_path / "results"):
         assert state(folder)["state"] == "done"
