@@ -52,7 +52,7 @@ def bands(kind: str) -> Iterator[Band]:
 def over_seeds(groups: DataFrameGroupBy, metric: str) -> pd.DataFrame:
     """Return the mean of a metric, the ends of its band and the number of runs, for each group of runs.
 
-    Raises ``NoData`` if a group has several runs with one seed.
+    A group has no mean if one of its runs has no value. Raises ``NoData`` if a group has several runs with one seed.
     """
     one_run_per_seed(groups.obj, groups.keys)
     band = current.get()
@@ -66,6 +66,7 @@ def over_seeds(groups: DataFrameGroupBy, metric: str) -> pd.DataFrame:
             student = stats.t.ppf(0.975, out["runs"] - 1) / np.sqrt(out["runs"])
             half = (half * student).where(out["runs"] >= FEWEST)
         out = out.assign(low=out["mean"] - half, high=out["mean"] + half)
+    out.loc[values.count() < values.size(), ["mean", "low", "high"]] = np.nan
     return out
 
 

@@ -154,13 +154,13 @@ def _diverging(rows: pd.DataFrame, metric: str, results: Results | None) -> pd.S
 def spread(values: pd.DataFrame, key: str, metric: str, results: Results | None = None) -> pd.DataFrame:
     """Return mean, band and numbers of all, nonfinite and diverging runs, for each value of ``key``.
 
-    The mean is NaN if a run is nonfinite, since it would only average the surviving seeds.
+    Mean and band are NaN if a run is nonfinite or lacks the metric, since they would only be those of the other seeds.
     """
     needed = dict.fromkeys(("run_id", "seed", key, metric))  # other labels would take most of the time
     table = values[[name for name in needed if name in values]]
     groups = table.assign(off=_diverging(values, metric, results), gone=values["state"] == "nonfinite").groupby(key)
     out = over_seeds(groups, metric).assign(nonfinite=groups["gone"].sum(), diverging=groups["off"].sum())
-    out.loc[out["nonfinite"] > 0, "mean"] = np.nan
+    out.loc[out["nonfinite"] > 0, ["mean", "low", "high"]] = np.nan
     return out.reset_index()
 
 

@@ -9,7 +9,7 @@ from matplotlib.lines import Line2D
 
 from analysis.drawing.panels import Picture
 from analysis.drawing.style import Style
-from analysis.results.lacking import lacking_metrics_named
+from analysis.results.lacking import lacking_metrics_named, runs_without
 from analysis.results.plugins import add, everything
 from analysis.results.results import Results
 from analysis.study.figure_options import FigureOptions, check_options
@@ -35,7 +35,8 @@ class Drawing:
             made = self.draw(results, request)
         if not isinstance(made, Picture):
             raise TypeError(f"{self.draw.__name__} returned {made!r}, not a Picture")
-        return replace(made, notes=[*made.notes, *different_seeds(results, made.runs)])
+        more = [*different_seeds(results, made.runs), *runs_without(results, made.runs, made.data)]
+        return replace(made, notes=[*made.notes, *more])
 
 
 FIGURES: dict[str, Drawing] = {}

@@ -2,7 +2,7 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,6 +32,7 @@ from analysis.study.tuning import (
     tuned_over,
     what_was_tuned,
 )
+from analysis.study.variants import shown_values
 
 Looks = dict[tuple[str, str], Style]
 """Styles by method and variant."""
@@ -66,7 +67,8 @@ class Line:
 )
 def draw(results: Results, request: FigureOptions) -> Picture:
     settings, ends, notes = _settings(results, request)
-    columns = [_lines(results, runs, request) for _, runs in settings]
+    differ = _differing(results, settings)
+    columns = [_lines(results, runs, request, differ) for _, runs in settings]
     lines = [line for column in columns for line in column]
     look = styles({line.algo for line in lines}, results)
     looks: Looks = {}
@@ -102,6 +104,7 @@ def draw(results: Results, request: FigureOptions) -> Picture:
     legend(figure, [legend_entry(style, name) for name, style in names_shown.items()])
     notes += [SLASHES] if any(" / " in name for name in names_shown) else []
     notes += [*_gathered(notes_of), *(rule for line in lines for rule in line.rules)]
+    notes += dict.fromkeys(note for _, runs in settings for note in shown_values(results, runs))
     used = {run for line in lines for _, runs in line.parts for run in runs["run_id"]}
     return Picture(figure, pd.concat(drawn, ignore_index=True), used, one_rule(notes))
 
@@ -119,21 +122,22 @@ def _settings(results: Results, request: FigureOptions) -> tuple[list[Setting], 
         *AFTER,
         *clock_note(results, request.x, pd.concat([runs for _, runs in settings]), request.metrics),
     ]
-    if sum(len(_forms(results, mine)) for _, runs in settings for _, mine in runs.groupby("algo")) > MOST_LINES:
+    differ = _differing(results, settings)
+    if sum(len(_forms(mine, differ[algo])) for _, runs in settings for algo, mine in runs.groupby("algo")) > MOST_LINES:
         notes.append("only the published form of the methods is drawn, since all variants would be too many lines")
         settings = [(key, _same_form(results, as_written(results, runs, request)[0])) for key, runs in settings]
     return settings, ends, notes
 
 
-def _lines(results: Results, runs: pd.DataFrame, request: FigureOptions) -> list[Line]:
+def _lines(results: Results, runs: pd.DataFrame, request: FigureOptions, differ: Mapping[str, list[str]]) -> list[Line]:
     """Return the lines of one setting, one for each variant of each method."""
     out = []
     for algo, style in styles(runs["algo"].unique(), results).items():
-        for form, some in _forms(results, runs[runs["algo"] == algo]):
+        for form, some in _forms(runs[runs["algo"] == algo], differ[algo]):
             best, chosen = at_best(results, some, request)
             name = f"{style.label}{_in_words(form)}"
             if best.empty:
-                none = f"{name} has no {what_was_tuned(chosen)} at which every run ended well; all its runs are drawn"
+                none = f"{name} has no {what_was_tuned(chosen)} that ended well for every seed; all its runs are drawn"
                 out.append(Line(algo, form, _by_setting(results, some), chosen, [none], []))
                 continue
             tuned: Chosen = {method: choice for method, choice in chosen.items() if choice is None or not choice.alone}
@@ -196,10 +200,22 @@ def _same_form(results: Results, runs: pd.DataFrame) -> pd.DataFrame:
     return runs
 
 
-def _forms(results: Results, runs: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
-    """Split the runs of a method by the options that it was not tuned over; the label is empty if none differs."""
-    tuned = numbers_tuned(results, runs)
-    differ = [c for c in results.options if c not in tuned and c in runs and runs[c].nunique(dropna=False) > 1]
+def _differing(results: Results, settings: Sequence[Setting]) -> dict[str, list[str]]:
+    """Return the options of every method that differ between its drawn runs, in one panel or in several, and over which
+    it was not tuned. An option that is missing in a whole panel does not differ there."""
+    out: dict[str, list[str]] = {}
+    everywhere = pd.concat([runs for _, runs in settings])
+    for algo, mine in everywhere.groupby("algo"):
+        parts = [runs[runs["algo"] == algo] for _, runs in settings]
+        tuned = {option for part in parts for option in numbers_tuned(results, part)}
+        known = [option for option in results.options if option in mine and option not in tuned]
+        inside = {option for option in known if any(part[option].nunique(dropna=False) > 1 for part in parts)}
+        out[str(algo)] = [option for option in known if option in inside or mine[option].nunique() > 1]
+    return out
+
+
+def _forms(runs: pd.DataFrame, differ: list[str]) -> list[tuple[str, pd.DataFrame]]:
+    """Split the runs of a method by these options; the label is empty if there are none."""
     if not differ:
         return [("", runs)]
     out = []

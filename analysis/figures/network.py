@@ -152,7 +152,7 @@ def _most_compared(results: Results, request: FigureOptions, network: Network) -
             continue
         best, chosen = at_best(results, as_written(results, runs, request)[0], request)
         setter = target_method(results, best["algo"].unique(), request) if len(best) else ""
-        targeted = with_targets(best, setter)
+        targeted = with_targets(results, best, setter)
         if targeted["algo"].nunique() < 2:
             continue
         without = len(best) - len(targeted)

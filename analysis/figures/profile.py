@@ -8,7 +8,7 @@ from analysis.drawing.style import Style, styles
 from analysis.drawing.symbols import what_is_tuned
 from analysis.figures import figure
 from analysis.figures.stepsize import COMMAND
-from analysis.results.labels import metric_name
+from analysis.results.labels import method_name, metric_name
 from analysis.results.results import Results
 from analysis.results.wording import many
 from analysis.study.figure_options import FigureOptions
@@ -20,6 +20,7 @@ from analysis.study.variants import shown_values
 
 SETTINGS = 3
 """The smallest number of stepsizes of a tuned method."""
+WITHOUT = "{count} of a problem left out: no run of {method}, which sets the target, decreases its loss"
 RULES = {
     "tuned": "tuned: every method draws {count} different settings ({what}) from its grid, as many as the smallest "
     "grid has. Of these it uses the setting that misses the fewest targets on the other seeds; ties go to the lower "
@@ -39,7 +40,7 @@ def draw(results: Results, request: FigureOptions) -> Picture:
     finals, uncounted = counted(results.finals, request.cost)
     methods = _most_compared(results, finals)
     yardstick = target_method(results, methods, request)
-    costs, options = to_target(results, finals, methods, yardstick, request)
+    costs, options, without = to_target(results, finals, methods, yardstick, request)
     look = styles(costs["algo"].unique(), results)
     what, cost = what_is_tuned(options), metric_name(request.cost, results)
     grids = costs.groupby(["problem", "algo"])["setting"].nunique()
@@ -72,6 +73,7 @@ def draw(results: Results, request: FigureOptions) -> Picture:
         "its target has infinite cost and still counts",
         "cheapest run: the one with the least cost of all methods and settings on the same problem with the same seed",
         _counted_problems(costs),
+        *[WITHOUT.format(count=many(without, "seed"), method=look[yardstick].label)] * bool(without),
         *dict.fromkeys(note for _, some in costs.groupby("problem") for note in shown_values(results, some)),
         *uncounted,
         *clock_note(results, request.cost, costs),
@@ -96,10 +98,10 @@ def _marked(x: np.ndarray, y: np.ndarray, right: float, style: Style, methods: i
 
 def to_target(
     results: Results, finals: pd.DataFrame, methods: set[str], yardstick: str, request: FigureOptions
-) -> tuple[pd.DataFrame, set[str]]:
-    """Return the cost of every run until the target of its problem and seed (infinite if missed), the least cost of any
-    run, and the tuned options."""
-    out, options = [], set()
+) -> tuple[pd.DataFrame, set[str], int]:
+    """Return the cost of every run until the target of its problem and seed (infinite if missed) with the least cost of
+    any run, the tuned options, and the number of seeds without a target."""
+    out, options, without = [], set(), 0
     for number, (_, runs) in enumerate(problems(results, finals)):
         if not methods <= set(runs["algo"]):
             continue
@@ -112,15 +114,18 @@ def to_target(
         table = pd.concat([part[part["seed"].isin(shared)] for part, _ in parts.values()])
         rows = results.curves(runs.loc[runs["run_id"].isin(table["run_id"]), ["run_id", "algo", "seed"]])
         target = targets(rows, yardstick)
+        without += len(shared - {*target.index})
+        table = table[table["seed"].isin(target.index)]
         reached = rows[rows["train_loss"] <= rows["seed"].map(target)].groupby("run_id")[request.cost].min()
         # a cost of 0 would make every ratio infinite
-        table["cost"] = table["run_id"].map(reached).fillna(np.inf).clip(lower=1e-12)
+        table = table.assign(cost=table["run_id"].map(reached).fillna(np.inf).clip(lower=1e-12))
         table["least"] = table.groupby("seed")["cost"].transform("min")
         options |= {option for _, over in parts.values() for option in over}
-        out += [table.assign(problem=number)] if shared else []
+        out += [table.assign(problem=number)] if len(table) else []
     sentence = f"no problem was run with two methods and {SETTINGS} stepsizes or more of each that has one"
-    refuse_unless(bool(out), sentence)
-    return pd.concat(out, ignore_index=True), options
+    none = f"no run of {method_name(yardstick, results)}, which sets the targets, decreases its loss"
+    refuse_unless(bool(out), none if without else sentence)
+    return pd.concat(out, ignore_index=True), options, without
 
 
 def _settings(results: Results, runs: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:

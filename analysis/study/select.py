@@ -38,20 +38,21 @@ def as_written(
 ) -> tuple[pd.DataFrame, list[str]]:
     """Return the methods of one problem as in their papers, and notes on the excluded runs and on unusual values.
 
-    Tuned options keep all values, others the value with most runs; ties go to the default. The schedule of
-    ``request`` is used if a method has runs with it.
+    Tuned options keep all values, others the value with most runs; ties go to the default. A method whose runs are all
+    variants is shown at the most frequent one. The schedule of ``request`` is used if a method has runs with it.
     """
     kept, notes = [], []
     differ = [option for option in results.options if option in finals and finals[option].nunique(dropna=False) > 1]
     no_variant = has_no_variant(finals, asked)
     for algo, runs in finals.groupby("algo", sort=False):
         mine = no_variant[runs.index]
-        chosen = runs if mine.all() else runs[mine]
+        chosen = runs[mine] if mine.any() else runs
+        published = AS_WRITTEN if mine.any() else ()
         if request.schedule and "schedule" in chosen and (chosen["schedule"] == request.schedule).any():
             chosen = chosen[chosen["schedule"].isna() | (chosen["schedule"] == request.schedule)]
         tuned = tuned_over(results, chosen, asked)
         for option in differ:
-            if option not in (*tuned, *AS_WRITTEN) and chosen[option].nunique(dropna=False) > 1:
+            if option not in (*tuned, *published) and chosen[option].nunique(dropna=False) > 1:
                 chosen = chosen[most_frequent(chosen, str(algo), option)]
         if left_out := len(runs) - len(chosen):
             notes.append(f"{method_name(algo, results)}: {left_out} {VARIANTS}")

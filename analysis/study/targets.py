@@ -35,23 +35,27 @@ def target_method(results: Results, methods: Iterable[str], request: FigureOptio
 
 
 def targets(rows: pd.DataFrame, algo: str) -> pd.Series:
-    """Return the target of every seed: the loss after 1 − ``TAU`` of the largest decrease of the method."""
+    """Return the target of every seed: the loss after 1 − ``TAU`` of the largest decrease of the method.
+
+    A seed at which the loss of the method never decreases has no target.
+    """
     theirs = rows[rows["algo"] == algo]
     least = theirs.groupby("seed")["train_loss"].min()
     start = theirs[theirs["step"] == 0].groupby("seed")["train_loss"].min()
-    return least + TAU * (start - least)
+    return (least + TAU * (start - least))[least < start]
 
 
-def with_targets(runs: pd.DataFrame, algo: str) -> pd.DataFrame:
-    """Return the runs that have a target: those with seeds that ``algo``, which sets the targets, was run with."""
-    return runs[runs["seed"].isin(runs.loc[runs["algo"] == algo, "seed"])]
+def with_targets(results: Results, runs: pd.DataFrame, algo: str) -> pd.DataFrame:
+    """Return the runs that have a target: those with seeds at which ``algo``, which sets the targets, decreases."""
+    rows = results.curves(runs.loc[runs["algo"] == algo, ["run_id", "algo", "seed"]])
+    return runs[runs["seed"].isin(targets(rows, algo).index)]
 
 
 def left_out(alone: int, without: int) -> list[str]:
     """Return notes on the numbers of runs that no method is compared with, and of runs without a target."""
     reasons = {
         "no other method was run on the same problem and seeds": alone,
-        "the method that sets the target was not run with the same seed": without,
+        "with the same seed, the method that sets the target was not run or never decreased its loss": without,
     }
     return [f"{many(count, 'run')} left out: {reason}" for reason, count in reasons.items() if count]
 

@@ -151,8 +151,8 @@ def one_rule(notes: Iterable[str]) -> list[str]:
 
 
 def gone_in_words(finals: pd.DataFrame) -> str:
-    """Return why some of these runs have no value."""
-    return "diverged" if finals["state"].isin(("nonfinite", "diverging")).any() else "has no value"
+    """Return why no setting of these runs can be chosen."""
+    return "diverged" if finals["state"].isin(("nonfinite", "diverging")).any() else "lacks a run or a value"
 
 
 def was_chosen(found: Iterable[Best | None]) -> bool:

@@ -53,8 +53,8 @@ def most_frequent(runs: pd.DataFrame, algo: str, option: str) -> pd.Series:
 def shown_values(results: Results, runs: pd.DataFrame) -> list[str]:
     """Return a note for every method that these runs of one problem show with other values than its defaults.
 
-    Words and switches are named whenever they are not the default. Missing values, numbers that are not tuned, and
-    options without a known default are named if the method also has runs with other values.
+    Words, switches and values of variants are named whenever they are not the default. Missing values, numbers that are
+    not tuned, and options without a known default are named if the method also has runs with other values.
     """
     notes = []
     for algo, name in methods(runs["algo"].unique(), results).items():
@@ -70,7 +70,7 @@ def shown_values(results: Results, runs: pd.DataFrame) -> list[str]:
 
 def _fixed(results: Results, runs: pd.DataFrame) -> list[str]:
     """Return the options of one method that have one value and are not tuned."""
-    others = {*AS_WRITTEN, "schedule", *tuned_over(results, runs)}
+    others = {"schedule", *tuned_over(results, runs)}
     known = [option for option in results.options if option in runs and option not in others]
     return [option for option in known if runs[option].nunique(dropna=False) == 1]
 
@@ -78,10 +78,11 @@ def _fixed(results: Results, runs: pd.DataFrame) -> list[str]:
 def _unusual(results: Results, algo: str, option: str, value: Any) -> str | None:
     """Return a value and its default; None if it need not be named."""
     default = default_of(algo, option)
-    if _equal(value, default) or (default is UNKNOWN and missing(value)):
+    if _equal(value, default) or (missing(value) and (default is UNKNOWN or option in AS_WRITTEN)):
         return None
     own = results.runs.loc[results.runs["algo"] == algo, option]
-    if (default is UNKNOWN or missing(value) or are_numbers(own)) and own.map(_word).nunique() < 2:
+    usual = option not in AS_WRITTEN and (default is UNKNOWN or missing(value) or are_numbers(own))
+    if usual and own.map(_word).nunique() < 2:
         return None
     return _word(value) + ("" if default is UNKNOWN else f" (default {_word(default)})")
 

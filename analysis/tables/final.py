@@ -63,9 +63,11 @@ def make(results: Results, request: FigureOptions) -> Table:
         marks |= dict.fromkeys(some_marks)
         for algo, name in names.items():
             mine, seeds, gap = found[algo].runs, found[algo].in_words, gaps.get(algo)
-            if mine.empty:  # every setting diverged: all runs are counted
+            mixed = False
+            if mine.empty:  # every setting diverged, or lacks a seed or value: all runs are counted
                 mine, seeds = runs[runs["algo"] == algo], "—"
-            numbers, words = summarize(mine, results, request)
+                mixed = len(mine[tuned_over(results, mine)].drop_duplicates()) > 1
+            numbers, words = summarize(mine, results, request, mixed)
             values = {option: setting_of(chosen, algo).get(option) for option in over}
             row = {**key, "algo": algo, **values, **numbers, "seeds": seeds, "reference": against}
             if gap:

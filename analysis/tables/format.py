@@ -74,14 +74,14 @@ def _precision(runs: pd.DataFrame) -> float:
 
 
 def summarize(
-    runs: pd.DataFrame, results: Results, request: FigureOptions = USUAL
+    runs: pd.DataFrame, results: Results, request: FigureOptions = USUAL, mixed: bool = False
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return means and intervals of the final metrics, as numbers and as text.
 
-    There is no mean if a run is nonfinite, or if several runs have one seed, which then differ in a setting; losses and
-    errors have none if a run is diverging either.
+    There is no mean if a run is nonfinite, or if runs differ in a setting: if they are ``mixed``, or several have one
+    seed. Losses and errors have none if a run is diverging either.
     """
-    alone = not runs["seed"].duplicated().any()
+    alone = not mixed and not runs["seed"].duplicated().any()
     states = runs["state"].value_counts()
     numbers: dict[str, Any] = {}
     words: dict[str, Any] = {}

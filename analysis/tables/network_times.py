@@ -46,7 +46,7 @@ def make(results: Results, request: FigureOptions) -> Table:
         best, chosen = at_best(results, runs, request)
         values += [*rule_in_words(results, runs, chosen, _place(key), request), *in_sample(chosen)]
         setter = target_method(results, best["algo"].unique(), request) if len(best) else ""
-        targeted = with_targets(best, setter)
+        targeted = with_targets(results, best, setter)
         if targeted["algo"].nunique() < 2:
             alone += len(best)
             continue

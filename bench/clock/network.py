@@ -34,7 +34,7 @@ class Network:
         uplink: ``shared``: the messages that a node sends in a round divide its bandwidth; ``separate``: each has it.
         loss: The probability that a message is lost and sent again, any number of times.
         timeout_s: The seconds after which a lost message is sent again; None: losses have no time on this network.
-        window_bits: The bits that TCP sends before an acknowledgment, which limits a connection to window / 2 latency.
+        window_bits: The bits that TCP sends before an acknowledgment: a connection sends at most window / 2 latency.
         compute: The compute times.
         title: A name for figures.
         source: Where the numbers come from.
@@ -100,16 +100,14 @@ class Network:
         """Return the links between so many nodes."""
         site = self.sites_of(nodes)
         latency, rate = self.latency_s[np.ix_(site, site)], self.bandwidth[np.ix_(site, site)]
-        shared = len(set(site.tolist())) < nodes
-        if shared and not (np.isfinite(latency) & np.isfinite(rate)).all():
+        if len(set(site.tolist())) < nodes and not (np.isfinite(latency) & np.isfinite(rate)).all():
             raise UserError(
                 f"Several nodes share a site of the network '{self.name}', but its file has no latency and bandwidth "
                 "within a site. Add 'within' to it."
             )
-        if self.window_bits is not None:
-            with np.errstate(divide="ignore"):
-                rate = np.minimum(rate, self.window_bits / (2 * latency))
-        return Links(np.rint(latency * NANO), NANO / rate, self.uplink == "shared", self.loss, self.timeout_ns)
+        window = None if self.window_bits is None else 2 * latency * NANO / self.window_bits
+        shared = self.uplink == "shared"
+        return Links(np.rint(latency * NANO), NANO / rate, shared, self.loss, self.timeout_ns, window)
 
     @property
     def timeout_ns(self) -> int | None:
@@ -131,10 +129,20 @@ class Links:
     """The links between n nodes: times of messages in nanoseconds."""
 
     def __init__(
-        self, latency: np.ndarray, bit: np.ndarray, shared: bool, loss: float = 0.0, timeout: int | None = None
+        self,
+        latency: np.ndarray,
+        bit: np.ndarray,
+        shared: bool,
+        loss: float = 0.0,
+        timeout: int | None = None,
+        window: np.ndarray | None = None,
     ) -> None:
-        """``latency`` in nanoseconds and ``bit``, nanoseconds per bit, of every ordered pair (from, to), (n, n)."""
+        """``latency`` in nanoseconds and ``bit``, nanoseconds per bit, of every ordered pair (from, to), (n, n).
+
+        ``window`` is the least time per bit of a single connection: each neighbor has its own.
+        """
         self._latency, self._bit, self._shared = latency, bit, shared
+        self._window = np.broadcast_to(0.0, bit.shape) if window is None else window
         self.nodes, self.loss, self.timeout = len(latency), loss, timeout
         self._waits: tuple[tuple[int, int, int], np.ndarray] | None = None
 
@@ -142,7 +150,8 @@ class Links:
         """Return the time of each message of a round, (m,); a message of a node to itself takes none."""
         sent = source != target
         share = np.bincount(source[sent], minlength=self.nodes)[source] if self._shared else 1
-        time = self._latency[source, target] + np.rint(bits * share * self._bit[source, target])
+        bit = np.maximum(share * self._bit[source, target], self._window[source, target])
+        time = self._latency[source, target] + np.rint(bits * bit)
         return np.where(sent, time, 0).astype(np.int64)
 
     def all_reduce(self, bits: float) -> int:
@@ -151,7 +160,7 @@ class Links:
         if n == 1:
             return 0
         here, there = np.arange(n), np.roll(np.arange(n), -1)
-        stage = self._latency[here, there] + bits / n * self._bit[here, there]
+        stage = self._latency[here, there] + bits / n * np.maximum(self._bit, self._window)[here, there]
         return round(2 * (n - 1) * float(stage.max()))
 
     def waits(self, seed: int, r: int, source: np.ndarray, target: np.ndarray) -> np.ndarray:

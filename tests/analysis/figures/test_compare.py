@@ -37,3 +37,22 @@ def test_draws_every_setting_of_a_method_whose_settings_all_diverged(state, dive
 def test_counts_only_the_runs_that_it_draws():
     picture = draw([*GOOD, *({"algo": "dnasa", "seed": seed, "end": 0.2} for seed in SEEDS)])
     assert picture.runs == {"run3", "run4", "run5", "run6", "run7", "run8"}
+
+
+def test_names_options_that_are_not_the_default():
+    rows = [{**row, "gossip": "once"} for row in GOOD]
+    assert not any("gossip" in note for note in draw(rows).notes)
+    picture = draw([{**row, "gossip": "twice"} for row in GOOD])
+    assert any("gossip=twice (default once)" in note for note in picture.notes)
+    only = [{"algo": "dnasa", "multiplier": 0.1, "seed": seed, "end": 0.2} for seed in SEEDS]
+    assert any("multiplier=0.1 (default 1)" in note for note in draw([*GOOD, *only]).notes)
+
+
+def test_options_that_differ_between_panels_are_in_the_legend():
+    rows = [{**row, "gossip": "once"} for row in GOOD]
+    rows += [{**row, "gossip": "twice", "topology": "complete"} for row in GOOD]
+    picture = draw(rows)
+    assert set(picture.data["variant"]) == {"gossip=once", "gossip=twice"}
+    words = [text.get_text() for text in picture.figure.legends[0].texts]
+    assert len([word for word in words if "gossip=twice" in word]) == 1
+    assert len([word for word in words if "gossip=once" in word]) == 1

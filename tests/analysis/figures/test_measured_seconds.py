@@ -13,7 +13,7 @@ HERE = {"name": "one", "cores": 2, "machine": "x86_64"}
 
 def runs(host, group):
     rows = [
-        {"algo": algo, "seed": seed, "eta": eta, "end": 0.1, "replicas": 3 if algo == "dsgd" else group}
+        {"algo": algo, "seed": seed, "eta": eta, "end": 0.1, "train": 0.1, "replicas": 3 if algo == "dsgd" else group}
         for algo in ("dsgd", "dsgt")
         for seed in range(3)
         for eta in (0.1, 0.3, 1.0)

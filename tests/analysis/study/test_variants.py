@@ -70,3 +70,17 @@ def test_marks_are_those_of_the_shown_runs():
     shown = table_makers()["final"].make(made(rows, facts), FigureOptions()).shown
     marks = {row["graph"]: row["method"] for row in shown.to_dict("records") if row["method"].startswith("gt")}
     assert marks == {"ring": "gt†", "complete": "gt"}
+
+
+@pytest.mark.parametrize(("algo", "option", "value"), [("dsgt", "gossip", "twice"), ("dnasa", "multiplier", 2.0)])
+def test_a_method_whose_runs_are_all_variants_is_shown_and_named(algo, option, value):
+    results = made(runs([value], algo, option))
+    chosen, notes = as_written(results, results.finals)
+    assert len(chosen[chosen["algo"] == algo]) == 2
+    assert any(f"{option}=" in note for note in notes)
+    assert algo in set(table_makers()["final"].make(results, FigureOptions()).data["algo"])
+
+
+def test_options_of_a_plugin_may_have_the_name_of_a_variant():
+    results = made(runs([True], "mine", "average"))
+    assert "mine" in set(table_makers()["final"].make(results, FigureOptions()).data["algo"])

@@ -52,7 +52,11 @@ def literal_times(costs: RunCosts, network: Network, steps: int, sizes: Sequence
                 if network.uplink == "shared":
                     share = sum(1 for a, b in zip(sent.source, sent.target, strict=True) if a == j and a != b)
                 rate = network.bandwidth[site[j], site[i]]
-                time = round(network.latency_s[site[j], site[i]] * 1e9) + round(bits * share * (1e9 / rate))
+                alpha = network.latency_s[site[j], site[i]]
+                bit = share * (1e9 / rate)
+                if network.window_bits is not None:
+                    bit = max(bit, 2 * alpha * 1e9 / network.window_bits)
+                time = round(alpha * 1e9) + round(bits * bit)
                 time += (int(lost[number]) + again[number]) * (network.timeout_ns or 0)
                 arrived[i] = max(arrived[i], now[j] + time)
             now, r = arrived, r + 1

@@ -101,6 +101,14 @@ def test_the_window_limits_one_connection(saved):
     assert delay.tolist() == [100_000_000 + 200_000_000]  # one window per round trip
 
 
+def test_each_neighbor_has_a_window_of_its_own(saved):
+    network = load_network(saved({"links": {"latency_ms": 100, "bandwidth_mbps": 100, "tcp_window_mb": 1}}))
+    source, target = np.array([0, 0]), np.array([1, 2])
+    assert network.links(3).delays(source, target, 8e6).tolist() == [300_000_000] * 2  # 40 < 100 / 2 Mbit/s
+    source, target = np.zeros(4, int), np.arange(1, 5)
+    assert network.links(5).delays(source, target, 8e6).tolist() == [420_000_000] * 4  # 40 > 100 / 4 Mbit/s
+
+
 def test_the_order_of_the_sites_matters(saved):
     network = load_network(saved(SITES))
     path = costs_of_method(StaticGraph(3, [(0, 1), (1, 2)]), [0, 100], 0)
