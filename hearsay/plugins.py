@@ -208,6 +208,7 @@ def _load(module: str, file: Path) -> ModuleType:
         if imported.name(file) in imported.changed(modules_only=True):
             raise UserError(EDITED.format(file=file))
     importlib.invalidate_caches()
+    before = set(sys.modules)
     _importing.append(module)
     try:
         made = importlib.import_module(module)
@@ -218,7 +219,7 @@ def _load(module: str, file: Path) -> ModuleType:
         raise UserError(f"Cannot import {file}: {type(error).__name__}: {error}{place(error, module)}.") from error
     finally:
         _importing.pop()
-    imported.digest(file)
+    imported.digest_modules({module, *sys.modules} - (before - {module}))
     _environment(MODULES, module)
     return made
 

@@ -13,7 +13,7 @@ from analysis.board.study import Study
 from analysis.results.errors import NoData
 from bench import __version__
 from bench.base.provenance import MARKS
-from bench.terminal.visible import visible
+from bench.terminal.visible import visible, visible_parts
 
 HERE = Path(__file__).parent
 LARGEST = 5_000_000
@@ -29,7 +29,7 @@ def page(study: Study) -> str:
     loader = jinja2.FileSystemLoader(HERE)
     made = jinja2.Environment(loader=loader, autoescape=True, trim_blocks=True, lstrip_blocks=True)
     # a text such as </script> in a label must not end the script
-    data = json.dumps(page_data(study), separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
+    data = json.dumps(visible_parts(page_data(study)), separators=(",", ":"), allow_nan=False)
     style = (HERE.parent / "report" / "page.css").read_text(encoding="utf-8")
     text = visible(
         made.get_template("board.html.j2").render(
@@ -44,7 +44,7 @@ def page(study: Study) -> str:
             version=__version__,
             style=style + (HERE / "board.css").read_text(encoding="utf-8"),
             script=(HERE / "board.js").read_text(encoding="utf-8"),
-            data=data,
+            data=data.replace("<", "\\u003c"),
         )
     )
     if (size := len(text.encode())) > LARGEST:

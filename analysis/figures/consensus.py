@@ -43,6 +43,7 @@ def draw(results: Results, request: FigureOptions) -> Picture:
     figure, axes = panels(len(names), len(shown), 1.65, look=look, sharey="row", sharex="col")
     drawn, used, bounded, settings = [], set(), set(), defaultdict(list)
     for column, (key, runs) in enumerate(shown):
+        rho = runs["rho"].iloc[0]  # unknown for some networks with packet loss
         runs, omitted = as_written(results, runs, request)
         best, chosen = at_best(results, runs, request)
         notes += [*omitted, *rule_in_words(results, runs, chosen, f"{key['topology']} graph: ", request)]
@@ -56,7 +57,6 @@ def draw(results: Results, request: FigureOptions) -> Picture:
         for algo in look:
             settings[algo].append(setting_of(chosen, algo))
         axes[-1, column].set_xlabel("iterations")
-        rho = runs["rho"].iloc[0]  # unknown for some networks with packet loss
         known = f", ρ = {rho:.3f}" if pd.notna(rho) else ""
         letter_panel(axes[0, column], f"{key['topology']} graph{ends[column]}{known}")
         used |= set(best["run_id"])

@@ -2,6 +2,7 @@
 
 import math
 import shlex
+import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from analysis.figures import drawings
 from analysis.report.caption import as_sentence
 from analysis.report.commands import as_typed
 from analysis.report.report_data import facts
-from analysis.results.errors import NoData
+from analysis.results.errors import NoData, trouble
 from analysis.results.results import Results
 from analysis.results.warnings import warnings
 from analysis.tables import format as words
@@ -173,10 +174,14 @@ def draw_figures(
 
 
 def _draw(name: str, claims: ClaimSet, results: Results, folder: Path) -> Picture | None:
+    drawing = drawings()[name]
     try:
-        picture = drawings()[name].picture(claims.runs_of(name, results), claims.request)
+        picture = drawing.picture(claims.runs_of(name, results), claims.request)
         save(picture.figure, folder, name, ["png"])
     except (NoData, ValueError, ArithmeticError, MemoryError):  # values that Matplotlib cannot draw
+        return None
+    except Exception as error:  # a plug-in may raise anything, and odd runs may be in the folder
+        print(f"The figure {name} is left out: {trouble(error, drawing.draw)}", file=sys.stderr)
         return None
     return picture
 
@@ -195,3 +200,5 @@ def table_lines(name: str, claims: ClaimSet, results: Results) -> Iterator[str]:
         yield words.markdown(recipe.table(results, claims.request), recipe.title)
     except NoData:
         return
+    except Exception as error:  # as for figures
+        print(f"The table {name} is left out: {trouble(error, recipe.make)}", file=sys.stderr)

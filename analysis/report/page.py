@@ -23,7 +23,7 @@ from analysis.tables.format import SETTING, is_empty
 from bench import __version__
 from bench.store.integrity import read_file
 from bench.store.regular import end_of
-from bench.terminal.visible import visible
+from bench.terminal.visible import visible, visible_parts
 
 HERE = Path(__file__).parent
 LISTED = 1000
@@ -133,7 +133,7 @@ def home_of(results: Results, run: str) -> Path | None:
 
 def embed(value: Any) -> str:
     """Return JSON that is safe inside a script element."""
-    text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    text = json.dumps(visible_parts(value), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import hashlib
 import sys
+import sysconfig
 import time
+from collections.abc import Iterable
 from functools import cache, lru_cache
 from pathlib import Path
 
@@ -64,6 +66,17 @@ def digest(file: Path) -> str:
             _outside[file] = _hash(file)
         (_unimported.discard if loaded else _unimported.add)(file)
     return _outside[file]
+
+
+def digest_modules(names: Iterable[str]) -> None:
+    """Hash the files of modules that have just been imported: plug-ins and what they import, but no libraries."""
+    libraries = {Path(place).resolve() for place in sysconfig.get_paths().values()}
+    for module in map(sys.modules.get, names):
+        place = getattr(module, "__dict__", {}).get("__file__")
+        if isinstance(place, str) and place.endswith(".py"):
+            for file in {Path(place), Path(place).resolve()} - {*_digests}:
+                if libraries.isdisjoint(file.resolve().parents):
+                    _outside.setdefault(file, _hash(file))
 
 
 def _is_imported(file: Path) -> bool:

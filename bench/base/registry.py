@@ -20,7 +20,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, Generic, TypeVar
 
-from bench.base import cells
+from bench.base import cells, imported
 from bench.base.errors import UserError, closest_or_own, place
 from bench.base.home import ROOT
 
@@ -120,31 +120,31 @@ networks: Registry[Any] = Registry("network")
 
 broken_plugins: dict[str, str] = {}
 """Plug-ins whose import failed, with the reason."""
-
-
 _begun: list[bool] = []
 
 
 def discover() -> None:
     """Import the modules of the suite, then the plug-ins, once. A call during these imports does nothing."""
-    if not _begun:
-        _begun.append(True)
-        try:
-            _import_all()
-        except BaseException:
-            _begun.clear()
-            raise
+    if _begun:
+        return
+    _begun.append(True)
+    try:
+        _import_all()
+    except BaseException:
+        _begun.clear()
+        raise
 
 
 def _import_all() -> None:
     for home in HOME:
-        module = _ours(home)
-        for child in pkgutil.iter_modules(getattr(module, "__path__", [])):
+        for child in pkgutil.iter_modules(getattr(_ours(home), "__path__", [])):
             importlib.import_module(f"{home}.{child.name}")
+    if edited := imported.changed(modules_only=True):  # before or after its import: nobody knows which one computes
+        raise UserError(f"{edited[0]} was edited while hearsay was being imported. Start hearsay again.")
     for name in modules_named()[1]:
         broken_plugins[name] = NO_MODULE
     for plugin in plugins():
-        before = {registry: set(registry._items) for registry in _registries}
+        before, modules = {registry: set(registry._items) for registry in _registries}, set(sys.modules)
         try:
             plugin.load()
         except (Exception, SystemExit) as error:  # a plug-in may raise anything
@@ -153,6 +153,7 @@ def _import_all() -> None:
                 broken_plugins[plugin.name] += "; add its folder to PYTHONPATH"
             if kept := sorted(name for registry, names in before.items() for name in set(registry._items) - names):
                 broken_plugins[plugin.name] += f"; it had already registered {', '.join(kept)}"
+        imported.digest_modules(set(sys.modules) - modules)
 
 
 def _ours(home: str) -> ModuleType:

@@ -20,6 +20,7 @@ from io import TextIOWrapper
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
+from weakref import WeakSet
 
 from bench.base import preemption
 from bench.base.errors import UserError
@@ -68,6 +69,7 @@ class Lock:
         stream.write(json.dumps({"pid": os.getpid(), "host": platform.node(), "since": time.time()}))
         stream.flush()
         self._stream = stream
+        _taken.add(self)
         return True
 
     @property
@@ -91,11 +93,19 @@ class Lock:
 
     def release(self) -> None:
         if self._stream is not None:
-            self._stream.close()
-            self._stream = None
+            with suppress(OSError):  # a child of this process may have the file open, which would keep the lock
+                fcntl.flock(self._stream, fcntl.LOCK_UN)
+            self._forget()
         if self._lease is not None:
             self._lease.release()
             self._lease = None
+
+    def _forget(self) -> None:
+        """Close the file; the lock stays if another process has it open."""
+        if self._stream is not None:
+            self._stream.close()
+            self._stream = None
+        _taken.discard(self)
 
     def held(self) -> bool:
         """Whether any process holds the lock."""
@@ -137,6 +147,18 @@ class Lock:
         here = host == platform.node()
         note = STATES.get(_letter(pid), "") if here else ""
         return f"process {pid} on {'this machine' if here else host}{note}, since {began}"
+
+
+_taken = WeakSet[Lock]()
+
+
+def _leave_to_parent() -> None:
+    """Close the lock files in a forked child, so that the locks end with their process."""
+    for lock in list(_taken):
+        lock._forget()
+
+
+os.register_at_fork(after_in_child=_leave_to_parent)
 
 
 def untrusted(folder: Path) -> str | None:

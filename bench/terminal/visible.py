@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from typing import Any
 
 CONTROL = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e"
@@ -15,6 +17,15 @@ CONTROL = re.compile(
 def visible(text: str) -> str:
     r"""Return the text with control and invisible characters escaped, as in \x1b."""
     return text if text.isascii() and text.isprintable() else CONTROL.sub(lambda found: ascii(found[0])[1:-1], text)
+
+
+def visible_parts(value: Any) -> Any:
+    """Return a value for JSON whose texts and names are visible: a script turns escaped characters into raw ones."""
+    if isinstance(value, str):
+        return visible(value)
+    if isinstance(value, Mapping):
+        return {visible_parts(name): visible_parts(part) for name, part in value.items()}
+    return [visible_parts(part) for part in value] if isinstance(value, list | tuple) else value
 
 
 def in_line(text: str) -> str:

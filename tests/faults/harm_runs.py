@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import signal
 import subprocess
@@ -143,6 +144,81 @@ def _edited(how: tuple[str, ...], home: Path) -> str:
         ):
             return "a wrong number is believed"
     return RIGHT
+
+
+PLUGIN = """from typing import NamedTuple
+import torch
+from bench.method import Algorithm, algorithm
+from helper import FACTOR
+
+class State(NamedTuple):
+    x: torch.Tensor
+
+class Mine(Algorithm):
+    def start(self, x, grad, mix):
+        return State(x)
+
+    def step(self, s, t, grad, mix):
+        return State(*mix(s.x - 1 * FACTOR * self.eta[t] * grad(s.x, t)))
+
+@algorithm("first", vectors_per_step=1, needs=set(), assumes=set(), cite="mine")
+class First(Mine):
+    pass
+
+@algorithm("second", vectors_per_step=1, needs=set(), assumes=set(), cite="mine")
+class Second(Mine):
+    pass
+"""
+STALE = "the run has the numbers and the hash of the same version, or failed and named the file; then all are correct"
+
+
+@fault("Source", "a plug-in, or a module that it imports, is edited before its first run in a sweep",
+       allowed=(STALE,), quick=0, often=2, full=4)  # fmt: skip
+def edited_plugin(trials: int, folder: Path) -> Counter[str]:
+    ways = [(how, file) for how in ("mpi", "stacked") for file in ("mine.py", "helper.py")]
+    ways = [ways[0], ways[3], ways[1], ways[2]]  # the first two have both engines and both files
+    return Counter(_plugin(*ways[n % len(ways)], folder / str(n)) for n in range(trials))
+
+
+def _plugin(engine: str, edited: str, home: Path) -> str:
+    home.mkdir()
+    (home / "mine.py").write_text(PLUGIN)
+    (home / "helper.py").write_text("FACTOR = 1 * 1\n")
+    path = {"HEARSAY_PLUGINS": "mine", "PYTHONPATH": str(home)}
+    before = "first" if engine == "stacked" else "dsgd"  # a built-in method would be computed by another process
+    command = [
+        str(ROOT / "bench" / "run.py"),
+        "-m",
+        f"algo={before},second",
+        "algo.eta=0.01",
+        f"engine={engine}",
+        *SIZES,
+    ]
+    command += ["ranks=1"] * (engine == "mpi") + ["eval_every=500"]
+    sweep = subprocess.Popen(
+        [sys.executable, *command, "steps=20000", f"results={home / 'results'}"], cwd=home,
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env={**os.environ, **path},
+    )  # fmt: skip
+    runs, until = home / "results" / "runs", time.monotonic() + 100
+    while not any(json.loads(file.read_text()).get("step") for file in runs.glob(f"{before}*/status.json")):
+        assert sweep.poll() is None
+        assert time.monotonic() < until
+        time.sleep(0.02)
+    text = (home / edited).read_text()
+    (home / edited).write_text(text.replace("1 *", "3 *"))
+    sweep.communicate(timeout=300)
+    (run,) = runs.glob("second*")
+    status, done = json.loads((run / "status.json").read_text()), None
+    if status["state"] == "done":
+        done = _losses(run)
+    elif edited not in status["error"]:
+        return f"failed for another reason: {status['error']}"
+    again = python(*command, "steps=20000", f"results={home / 'results'}", "stale=rerun", cwd=home, **path)
+    fresh = python(*command, "steps=20000", f"results={home / 'fresh'}", cwd=home, **path)
+    if (again.returncode, fresh.returncode) != (0, 0):
+        return f"the same command fails afterwards: {again.stdout[-200:]}{fresh.stdout[-200:]}"
+    (right,) = (home / "fresh" / "runs").glob("second*")
+    return STALE if done != _losses(right) == _losses(run) else "a wrong number is believed"
 
 
 def _losses(run: Path) -> list[float]:

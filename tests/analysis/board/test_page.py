@@ -14,6 +14,7 @@ from analysis.board.page import page
 from analysis.board.study import Study
 from analysis.results.errors import NoData
 from bench.base.errors import UserError
+from bench.terminal.visible import CONTROL
 from tests.analysis.board.made import SAID, grid, results
 from tests.helpers import browser
 
@@ -230,6 +231,16 @@ def test_labels_are_escaped(study):
     assert "a\\|b &lt;img" in text
     assert "<img" not in text
     assert "\x1b" not in text
+
+
+def test_what_the_script_of_the_page_reads_has_no_control_characters(study):
+    for fact in study.results.facts.values():
+        if fact["algorithm"]["name"] == "dsgt":
+            fact["algorithm"]["label"] = "a </script> \x1b]0;x\x07 \u202e"
+    text = page(Study(study.results, study.folder, study.home))
+    assert "</script> " not in text
+    assert "]0;x" in text
+    assert not CONTROL.search(json.dumps(data_of(text), ensure_ascii=False))
 
 
 def test_names_in_headings_are_escaped(study):

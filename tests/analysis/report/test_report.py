@@ -16,12 +16,14 @@ from analysis.figures import drawings, figure
 from analysis.report.page import choices, embed, natural_order
 from analysis.report.report_data import gather_report, run_table, settings
 from bench.store.files import stream_of, write_json
+from bench.terminal.visible import CONTROL
 from tests.helpers import sweeps
 from tests.helpers.browser import find, look
 from tests.helpers.invented import made
 from tests.helpers.mentions import mentions
 
 pytestmark = pytest.mark.xdist_group("figures")
+CONTROLS = "\x1b]0;title\x07\x1b[201~\x15\u202e"
 NASTY = "<script>window.hacked = 1</script><img src=x onerror=window.hacked=1>&\"'"
 
 
@@ -48,7 +50,7 @@ def folder(folder, tmp_path_factory) -> Path:
     write_json(done[0] / "summary.json", {**summary, "partition": NASTY, "state": "failed"})
     write_json(done[0] / "status.json", {"state": "failed", "step": 10, "error": f"Rank 1 said {NASTY}"})
     with (done[0] / "log.txt").open("a") as log:
-        log.write(NASTY)
+        log.write(NASTY + CONTROLS)
     return folder
 
 
@@ -154,6 +156,12 @@ def test_what_is_embedded_can_not_end_its_script():
     assert json.loads(embed({"a": "</script>&<!--"})) == {"a": "</script>&<!--"}
 
 
+def test_what_a_script_reads_has_no_control_characters():
+    (name, (text, number)) = json.loads(embed({f"a{CONTROLS}": (f"b\n{CONTROLS}", 1)})).popitem()
+    assert not CONTROL.search(name + text)
+    assert (name[0], text[:2], number) == ("a", "b\n", 1)
+
+
 COLORS = """const value = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 const names = ["--paper", "--ink", "--soft", "--link", "--good", "--bad", "--odd"];
 const colors = Object.fromEntries(names.map((name) => [name, value(name)]));
@@ -189,6 +197,8 @@ def test_the_page_in_a_browser(page, tmp_path):
     assert seen["failed"]["open"]
     assert "<script>window.hacked" in seen["failed"]["state"]
     assert "<img src=x" in seen["failed"]["log"]
+    assert "title" in seen["failed"]["log"]
+    assert not CONTROL.search(seen["failed"]["log"])
     assert "name: digits" in seen["failed"]["config"]
     assert seen["curves"] == 4
     assert "test_accuracy" in seen["words"]

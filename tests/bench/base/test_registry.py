@@ -1,6 +1,8 @@
 import pytest
 
+from bench.base import imported, registry
 from bench.base.errors import UserError
+from bench.base.home import ROOT
 from bench.base.registry import (
     Registry,
     algorithms,
@@ -51,3 +53,27 @@ def test_a_plugin_that_cannot_be_imported_is_the_only_remedy(monkeypatch):
     message = no_such("algo", "xyz", algorithms)
     assert "'mine'" in message
     assert "HEARSAY_PLUGINS" not in message
+
+
+def test_rejects_an_edit_between_hash_and_import(monkeypatch):
+    """Which version computes is unknown then, and the hash would be that of the other one."""
+    file = ROOT / "algorithms" / "dsgd.py"
+    monkeypatch.setitem(imported._digests, file, "0" * 64)
+    with pytest.raises(UserError, match=r"^algorithms/dsgd\.py "):
+        registry._import_all()
+
+
+def test_the_hash_of_a_plugin_and_of_what_it_imports_is_that_of_its_import(tmp_path, monkeypatch):
+    (tmp_path / "plugin_of_a_test.py").write_text("import helper_of_a_test\nimport colorsys\n")
+    (tmp_path / "helper_of_a_test.py").write_text("FACTOR = 1\n")
+    files = [tmp_path / f"{name}_of_a_test.py" for name in ("plugin", "helper")]
+    before = [imported.sha256(file) for file in files]
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(imported, "_outside", {})
+    monkeypatch.setenv(registry.MODULES, "plugin_of_a_test")
+    monkeypatch.setattr(registry, "HOME", ())
+    registry._import_all()
+    assert set(imported._outside) == set(files)  # and no library
+    for file in files:
+        file.write_text("FACTOR = 2\n")
+    assert [imported.digest(file) for file in files] == before

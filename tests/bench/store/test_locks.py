@@ -297,3 +297,42 @@ def test_a_killed_trial_decides_nothing(tmp_path, monkeypatch):
     assert not list(tmp_path.glob(".trial*"))
     monkeypatch.undo()
     assert untrusted(tmp_path) is None
+
+
+@pytest.mark.parametrize("end", ["lock.release()", "os._exit(0)"])
+def test_a_forked_child_does_not_keep_a_lock(end, tmp_path, new_lock):
+    """The lock ends when its process releases it or ends, though a child that has its files still runs."""
+    words = """
+import os, sys, time
+from pathlib import Path
+from bench.store.locks import Lock
+lock = Lock(Path(sys.argv[1]))
+assert lock.take()
+if not (child := os.fork()):
+    os.write(1, f"{lock.taken}\\n".encode())
+    time.sleep(60)
+    os._exit(0)
+os.write(1, f"{child}\\n".encode())
+sys.stdin.readline()
+END
+print("ended", flush=True)
+sys.stdin.readline()
+"""
+    command = [sys.executable, "-c", words.replace("END", end), str(tmp_path / "a")]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    with subprocess.Popen(command, cwd=ROOT, text=True, **pipes) as process:
+        first = {process.stdout.readline().strip() for _ in range(2)}
+        (child,) = (int(word) for word in first if word.isdigit())
+        try:
+            assert first == {str(child), "False"}
+            assert not new_lock(tmp_path / "a").take()
+            process.stdin.write("go on\n")
+            process.stdin.flush()
+            if "release" in end:
+                assert process.stdout.readline() == "ended\n"
+            else:
+                process.wait(timeout=20)
+            assert new_lock(tmp_path / "a").take()
+        finally:
+            os.kill(child, signal.SIGKILL)
+            process.kill()
