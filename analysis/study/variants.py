@@ -81,7 +81,7 @@ def _unusual(results: Results, algo: str, option: str, value: Any) -> str | None
     if _equal(value, default) or (missing(value) and (default is UNKNOWN or option in AS_WRITTEN)):
         return None
     own = results.runs.loc[results.runs["algo"] == algo, option]
-    usual = option not in AS_WRITTEN and (default is UNKNOWN or missing(value) or are_numbers(own))
+    usual = default is UNKNOWN or missing(value) or (option not in AS_WRITTEN and are_numbers(own))
     if usual and own.map(_word).nunique() < 2:
         return None
     return _word(value) + ("" if default is UNKNOWN else f" (default {_word(default)})")
