@@ -54,7 +54,7 @@ def load(source: str | Path = "results") -> pd.DataFrame:
 
     Example:
         >>> runs = load("results")
-        >>> last = runs.groupby("run_id").last()  # one row per run
+        >>> last = runs.groupby("run_id").tail(1)  # the last evaluation of each run
     """
     check_source(source)
     with sentences("Nothing to load"):

@@ -64,10 +64,11 @@ def make(results: Results, request: FigureOptions) -> Table:
         values += shown_values(results, runs)
         for algo, name in methods(best["algo"].unique(), results).items():
             mine = found[found["algo"] == algo]
-            row = {**key, "algo": algo, **setting_of(chosen, algo), "target_by": setter, "step": mine["step"].mean()}
-            cells: dict[str, Any] = {"method": name, "setting": in_symbols(setting_of(chosen, algo)) or "—"}
             missed = int(mine["evaluation"].isna().sum())
-            cells["steps"] = f"{mine['step'].mean():.4g}" if not missed else f"missed by {missed} of {len(mine)} seeds"
+            step = np.nan if missed else mine["step"].mean()
+            row = {**key, "algo": algo, **setting_of(chosen, algo), "target_by": setter, "step": step}
+            cells: dict[str, Any] = {"method": name, "setting": in_symbols(setting_of(chosen, algo)) or "—"}
+            cells["steps"] = f"{step:.4g}" if not missed else f"missed by {missed} of {len(mine)} seeds"
             for heading in [OWN] if own else map(_heading, request.networks):
                 number, cells[heading] = _time(mine, heading)
                 row |= {f"{heading}{end}": value for end, value in number.items()}
