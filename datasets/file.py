@@ -14,7 +14,8 @@ from datasets.own.arrays import read_libsvm, read_npz
 from datasets.own.content import decoded, opened
 from datasets.own.inputs import Missing, of_images, prepared
 from datasets.own.limits import refuse_content
-from datasets.own.tables import columns_of, read_csv, read_parquet
+from datasets.own.parquet import read_parquet
+from datasets.own.tables import columns_of, read_csv
 from datasets.own.targets import Task, targets
 from datasets.own.writing import Decimal, Thousands, Writing
 
@@ -67,7 +68,10 @@ def file(
     if kind in TABLES:
         text = decoded(name, raw, encoding) if kind == "csv" else ""
         drop, words = list(drop or ()), list(words or ())
-        frame = read_csv(name, text, column, writing, header, drop + words) if text else read_parquet(name, raw)
+        if text:
+            frame = read_csv(name, text, column, writing, header, drop + words)
+        else:
+            frame = read_parquet(name, raw, set(drop) - {column})
         content = columns_of(name, frame, column, drop, words, writing)
     else:
         content = read_npz(name, raw, column, writing) if kind == "npz" else read_libsvm(name, raw, column)

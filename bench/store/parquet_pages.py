@@ -10,28 +10,45 @@ from typing import Any
 
 HARMLESS = ("UNCOMPRESSED", "SNAPPY")
 """Codecs whose pages expand 22 times at most."""
+TEXTS = "BYTE_ARRAY"
+"""The physical type of texts."""
+DELTA = 7
+"""The encoding DELTA_BYTE_ARRAY: every text repeats the beginning of the one before it."""
 STOP, BYTE, DOUBLE, BINARY, LIST, SET, STRUCT = 0, 3, 7, 8, 9, 10, 12
 FLAGS, INTEGERS = (1, 2), (4, 5, 6)
-EXPANDED, COMPRESSED = 2, 3
+EXPANDED, COMPRESSED = (2,), (3,)
 """The fields of a page header with its sizes."""
+ENCODING = ((5, 2), (8, 4))
+"""The fields of a page header with the encoding, in the two versions of data pages."""
+Fields = dict[tuple[int, ...], int]
 
 
 def expanded(content: bytes, metadata: Any) -> int:
-    """Return the bytes of all pages when they are decompressed; 0 for codecs that expand little.
+    """Return the bytes of all pages when they are decompressed; 0 for numbers of codecs that expand little.
 
     Raises:
-        ValueError: A header is invalid.
+        ValueError: A header is invalid, or a page of texts has the encoding ``DELTA``.
     """
     total = 0
     for number in range(metadata.num_row_groups):
         group = metadata.row_group(number)
         for column in map(group.column, range(group.num_columns)):
-            if column.compression not in HARMLESS:
+            if column.physical_type == TEXTS or column.compression not in HARMLESS:
                 first = column.data_page_offset
                 if column.has_dictionary_page and 0 < (other := column.dictionary_page_offset or 0) < first:
                     first = other
                 total += _of_chunk(content, first, first + column.total_compressed_size)
     return total
+
+
+def counted(metadata: Any) -> tuple[int, int]:
+    """Return the rows and values of a file by its row groups, which Arrow reads; the count of rows may be forged."""
+    groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
+    counts = [[group.column(number).num_values for number in range(group.num_columns)] for group in groups]
+    if min((0, *(count for some in counts for count in some))) < 0 or metadata.num_rows < 0:
+        raise ValueError("it has a negative number of values")
+    rows = max(metadata.num_rows, sum(max(some, default=0) for some in counts))
+    return rows, max(sum(map(sum, counts)), metadata.num_rows * metadata.num_columns)
 
 
 def _of_chunk(content: bytes, at: int, end: int) -> int:
@@ -41,6 +58,8 @@ def _of_chunk(content: bytes, at: int, end: int) -> int:
             sizes, at = _header(content, at)
             if min(sizes.get(EXPANDED, -1), sizes.get(COMPRESSED, -1)) < 0:
                 raise ValueError("a page has no size")
+            if DELTA in map(sizes.get, ENCODING):  # a short file may hold gigabytes
+                raise ValueError("it has texts in the encoding DELTA_BYTE_ARRAY, which hearsay does not read")
             total += sizes[EXPANDED]
             at += sizes[COMPRESSED]
     except IndexError as error:
@@ -48,11 +67,11 @@ def _of_chunk(content: bytes, at: int, end: int) -> int:
     return total
 
 
-def _header(content: bytes, at: int, depth: int = 0) -> tuple[dict[int, int], int]:
-    """Return the integers of a structure by the number of their field, and the place after it."""
+def _header(content: bytes, at: int, depth: int = 0) -> tuple[Fields, int]:
+    """Return the integers of a structure by the numbers of their fields, and the place after it."""
     if depth > 8:
         raise ValueError("a page has a header that is nested too deeply")
-    found: dict[int, int] = {}
+    found: Fields = {}
     field = 0
     while (kind := content[at] & 15) != STOP:
         step, at = content[at] >> 4, at + 1
@@ -61,7 +80,10 @@ def _header(content: bytes, at: int, depth: int = 0) -> tuple[dict[int, int], in
         else:
             field, at = _integer(content, at)
         if kind in INTEGERS:
-            found[field], at = _integer(content, at)
+            found[field,], at = _integer(content, at)
+        elif kind == STRUCT:
+            inner, at = _header(content, at, depth + 1)
+            found |= {(field, *path): value for path, value in inner.items()}
         elif kind not in FLAGS:  # a flag is its kind
             at = _after(content, at, kind, depth)
     return found, at + 1

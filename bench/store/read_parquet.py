@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 from bench.base import renamed
-from bench.store.parquet_pages import expanded
+from bench.store.parquet_pages import counted, expanded
 from bench.store.regular import TABLE
 
 VALUES, VALUES_WITH_TEXTS = 100_000_000, 20_000_000
@@ -49,7 +49,7 @@ def read_table(
     # pq.read_table looks for a dataset of several files and is four times slower
     with pq.ParquetFile(pa.BufferReader(content), page_checksum_verification=True) as file:
         limits = {"rows": rows, "values": VALUES_WITH_TEXTS if texts else VALUES}
-        sizes = _size(file.metadata)
+        sizes = counted(file.metadata)
         for size, (name, most) in zip(sizes, limits.items(), strict=True):
             if size > most:
                 raise ValueError(f"a table has {size} {name}; the limit is {most}")
@@ -98,13 +98,3 @@ def _expanded(column: Any) -> int:
         return int(column.nbytes)
     lengths = pc.binary_length(column.dictionary).take(column.indices)
     return int(pc.sum(lengths, min_count=0).as_py()) + column.indices.nbytes
-
-
-def _size(file: Any) -> tuple[int, int]:
-    """Return the rows and values of a file by its row groups, which Arrow reads; the count of rows may be forged."""
-    groups = [file.row_group(number) for number in range(file.num_row_groups)]
-    counts = [[group.column(number).num_values for number in range(group.num_columns)] for group in groups]
-    if min((0, *(count for some in counts for count in some))) < 0 or file.num_rows < 0:
-        raise ValueError("it has a negative number of values")
-    rows = max(file.num_rows, sum(max(some, default=0) for some in counts))
-    return rows, max(sum(map(sum, counts)), file.num_rows * file.num_columns)

@@ -160,7 +160,8 @@ def read_libsvm(name: str, raw: bytes, column: str | None) -> Content:
 
     if column not in (None, "label"):
         raise UserError(f"The target of a LIBSVM file is its label. Remove dataset.column={column}.")
-    refuse_content(f"{name} has {(pairs := raw.count(b':'))} features, which need", 8 * pairs)
+    rows, pairs = raw.count(b"\n") + 1, raw.count(b":")
+    refuse_content(f"{name} has {rows} rows with {pairs} features, which need", 8 * (rows + pairs))
     try:
         x, y = load_svmlight_file(io.BytesIO(raw), dtype=np.float64)
     except (ValueError, OverflowError) as error:

@@ -14,12 +14,12 @@ import numpy as np
 
 from bench.base.errors import UserError, closest
 from datasets.own.content import EXACT, Column, Content, refuse_rounded, sentence
-from datasets.own.limits import refuse_content, refuse_table
+from datasets.own.limits import refuse_table
+from datasets.own.parquet import INDEX
 from datasets.own.writing import MISSING, POINT, Writing, as_names, of_words, refuse_points, refuse_whole
 
 if TYPE_CHECKING:
     import pandas as pd
-    import pyarrow as pa
 
 SEPARATOR = re.compile(r'"?sep=(.)"?\s*', re.IGNORECASE)
 """First line with which Excel sets the separator."""
@@ -29,8 +29,6 @@ HEADER = (
 )
 COMMAS = re.compile(r"\d,\d+;|;[+-]?\d+,\d")
 """Decimal comma next to a semicolon."""
-INDEX = "index_columns"
-"""The entry of pandas in a parquet file that names the columns of a row index."""
 UNNAMED = r"Unnamed: \d+"
 """The name that pandas gives to the column of a row index that it reads from a csv file."""
 POINTS = re.compile(rb"(?<![\d.])[1-9]\d{0,2}\.\d{3}(?![\d.])")
@@ -49,7 +47,7 @@ def read_csv(
     text = text.lstrip("\r\n")
     named = SEPARATOR.match(text)
     text = text[named.end() :] if named else text
-    head = text.partition("\n")[0]
+    head = re.split(r"[\r\n]", text, maxsplit=1)[0]
     marks = [mark for mark in ",;\t|" if mark in head and not (mark == "," and writing.decimal == "comma")]
     mark = named[1] if named else max(marks, key=head.count) if marks else ","
     if mark == "," and not named and COMMAS.search(head):
@@ -61,7 +59,7 @@ def read_csv(
     lines = csv.reader(io.TextIOWrapper(io.BytesIO(raw), "utf-8"), delimiter=mark, skipinitialspace=True)
     try:
         names = [word.strip() for word in next(line for line in lines if line)]
-        refuse_table(name, text.count("\n"), len(names))
+        refuse_table(name, max(text.count("\n"), text.count("\r")), len(names))
         odd = next(((len(line), lines.line_num) for line in lines if line and len(line) != len(names)), None)
     except csv.Error as error:
         raise UserError(f"{name} is not a csv file: {sentence(error)}") from error
@@ -118,36 +116,6 @@ def read_csv(
     return frame
 
 
-def read_parquet(name: str, raw: bytes) -> pd.DataFrame:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    try:
-        file = pq.read_metadata(pa.BufferReader(raw))
-        refuse_table(name, file.num_rows, file.num_columns)
-        sizes = (file.row_group(number).total_byte_size for number in range(file.num_row_groups))
-        refuse_content(f"The decompressed columns of {name} have", sum(sizes))
-        table = pq.read_table(pa.BufferReader(raw))
-        for place, field in enumerate(table.schema):  # pandas rounds integers of a dictionary next to missing values
-            if pa.types.is_dictionary(field.type):
-                table = table.set_column(place, field.name, table.column(place).cast(field.type.value_type))
-        plain = table.replace_schema_metadata()  # an index is a column
-        frame = plain.to_pandas(integer_object_nulls=True)  # integers are exact
-        frame.attrs[INDEX] = _index_columns(table.schema)
-        return frame
-    except (pa.ArrowException, OSError) as error:
-        raise UserError(f"{name} is not a parquet file: {sentence(error)}") from error
-
-
-def _index_columns(schema: pa.Schema) -> list[object]:
-    """Return the columns that pandas has saved as a row index; other programs may write anything there."""
-    try:
-        found = schema.pandas_metadata[INDEX]
-    except (ValueError, TypeError, KeyError):
-        return []
-    return found if isinstance(found, list) else []
-
-
 def columns_of(
     name: str, frame: pd.DataFrame, column: str | None, drop: list[str], words: list[str], writing: Writing
 ) -> Content:
@@ -178,9 +146,10 @@ def _column(name: str, values: pd.Series, writing: Writing, declared: bool) -> C
     """A column of numbers if all values are numbers and not declared as words, else of words."""
     from pandas.api import types
 
-    if not declared and types.infer_dtype(values) == "integer":
+    kind = None if declared else types.infer_dtype(values)
+    if kind == "integer":
         refuse_rounded(f"Column {name!r}", values.where(values.notna(), 0).to_numpy(), as_names(name))
-    if values.dtype == "object" and not declared:
+    if values.dtype == "object" and kind not in (None, "string"):  # texts stay shared
         values = values.convert_dtypes()
     known = values.dropna()
     numbers = types.is_numeric_dtype(values)

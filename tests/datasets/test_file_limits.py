@@ -8,6 +8,8 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from bench.base.errors import UserError
@@ -135,3 +137,55 @@ def test_images_count_in_their_own_type(tmp_path, monkeypatch):
     np.savez(tmp_path / "t.npz", x=images.reshape(24, -1), y=Y.astype(np.uint8))
     with pytest.raises(UserError, match=r"\b24\b.*\b16\b"):
         load(tmp_path / "t.npz")
+
+
+@pytest.mark.parametrize("kind", ["dictionary", "plain"])
+def test_texts_that_many_rows_have_are_not_copied(kind, tmp_path, monkeypatch):
+    words = pa.DictionaryArray.from_arrays(pa.array([0, 1] * 5000, pa.int32()), ["a" * 9999, "b" * 9999])
+    table = pa.table({"a": words, "y": [0, 1] * 5000})
+    monkeypatch.setattr(limits, "LIMIT", 1 << 20)  # the texts of all rows: 100 MB
+    pq.write_table(table, tmp_path / "t.parquet", store_schema=kind == "dictionary")
+    usual, counting = pa.default_memory_pool(), pa.proxy_memory_pool(pa.default_memory_pool())
+    pa.set_memory_pool(counting)
+    try:
+        assert load(tmp_path / "t.parquet", "y").train_x.shape == (8000, 2)
+    finally:
+        pa.set_memory_pool(usual)
+    assert 0 < counting.max_memory() < 1 << 22
+
+
+def test_a_parquet_column_of_another_type_is_read_by_no_one(tmp_path):
+    lists = pa.ListArray.from_arrays(pa.array(range(25)), pa.array([1] * 24))
+    bytes_ = pa.array([b"a"] * 24, pa.binary(1))
+    for column in (lists, bytes_):
+        pq.write_table(pa.table({"a": X[:, 0], "b": column, "y": Y}), tmp_path / "t.parquet")
+        with pytest.raises(UserError, match=r"'b'.*drop=\[b\]"):
+            load(tmp_path / "t.parquet", "y")
+        assert load(tmp_path / "t.parquet", "y", drop=["b"]).train_x.shape[1] == 1
+
+
+def test_rejects_texts_that_repeat_the_one_before(tmp_path):
+    words = ["a" * 9999 + str(i) for i in range(24)]
+    table, encoding = pa.table({"a": words, "y": Y}), {"a": "DELTA_BYTE_ARRAY", "y": "PLAIN"}
+    for version in ("1.0", "2.0"):
+        pq.write_table(
+            table, tmp_path / "t.parquet", use_dictionary=False, column_encoding=encoding, data_page_version=version
+        )
+        with pytest.raises(UserError, match="DELTA_BYTE_ARRAY"):
+            load(tmp_path / "t.parquet", "y")
+
+
+def test_lines_that_end_with_a_carriage_return_are_rows(tmp_path, monkeypatch):
+    text = TABLE.replace("\n", "\r")
+    (tmp_path / "t.csv").write_bytes(text.encode())
+    assert len(load(tmp_path / "t.csv", "y").train_x) == 19
+    monkeypatch.setattr(limits, "LIMIT", 8 * 2 * 25 - 1)
+    with pytest.raises(UserError, match=r"\b25 rows"):
+        load(tmp_path / "t.csv", "y")
+
+
+def test_rows_without_features_count_in_a_libsvm_file(tmp_path, monkeypatch):
+    (tmp_path / "t.libsvm").write_text(LIBSVM + "1\n" * 200)
+    monkeypatch.setattr(limits, "LIMIT", 8 * 200)
+    with pytest.raises(UserError, match=r"\b225 rows .*\b24\b"):
+        load(tmp_path / "t.libsvm")

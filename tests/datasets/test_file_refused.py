@@ -144,7 +144,7 @@ def test_ignores_metadata_of_parquet_files_that_is_not_from_pandas(text, tmp_pat
 
 def test_a_parquet_column_that_is_neither_numbers_nor_words_is_named(tmp_path):
     pq.write_table(pa.table({"x": [[1, 2], [3]], "y": [0, 1]}), tmp_path / "t.parquet")
-    with pytest.raises(UserError, match=r"'x' .*ndarray"):
+    with pytest.raises(UserError, match=r"'x' .*list<"):
         load(tmp_path / "t.parquet", "y")
     table = {"x": [datetime.date(2020, 1, 1), None] * 9, "t": [datetime.datetime(2020, 1, 1)] * 18, "y": [0, 1] * 9}
     pq.write_table(pa.table(table), tmp_path / "d.parquet")

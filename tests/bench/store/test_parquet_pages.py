@@ -58,6 +58,19 @@ def test_a_page_that_is_larger_than_its_values_is_not_read(monkeypatch):
     assert read_table(content).num_rows == 1000
 
 
+@pytest.mark.parametrize("version", ["1.0", "2.0"])
+@pytest.mark.parametrize("codec", ["none", "zstd"])
+def test_texts_that_repeat_the_one_before_are_not_read(version, codec):
+    columns = {"name": ["a" * 9999 + str(k) for k in range(100)]}
+    content = written(
+        columns, compression=codec, use_dictionary=False, column_encoding="DELTA_BYTE_ARRAY", data_page_version=version
+    )
+    with pytest.raises(ValueError, match="DELTA_BYTE_ARRAY"):
+        read_table(content, texts=True)
+    content = written(columns, compression=codec, use_dictionary=False, data_page_version=version)
+    assert read_table(content, texts=True).num_rows == 100
+
+
 def test_headers_that_make_no_sense_are_errors():
     """Every byte of the first header is changed to every other one."""
     content = written({"a": np.zeros(10)}, use_dictionary=False)
