@@ -9,7 +9,9 @@ import yaml
 
 from analysis.results.errors import NoData
 from bench.base.board import REPORTING, SEALED, Board, Workload
-from bench.base.board_file import entrant
+from bench.base.board_file import entrant, yaml_of
+from bench.base.board_kinds import SEALED as SEALED_KINDS
+from bench.base.board_kinds import fault
 from bench.base.submissions import wrong_entrant
 from bench.base.unique_yaml import load_unique
 
@@ -28,7 +30,9 @@ def _sealed(board: Board) -> dict[str, Workload]:
     file = board.folder / SEALED
     if not file.is_file():
         return {}
-    said = load_unique(file.read_text(encoding="utf-8"))
+    said = yaml_of(file)
+    if wrong := fault(said, SEALED_KINDS):
+        raise NoData(f"{file}: {wrong}; repeat python bench/board.py run sealed")
     if said["version"] != board.hash:
         raise NoData(f"{file} is of the version {said['version']}; repeat python bench/board.py run sealed")
     report = max((workload.seeds[REPORTING] for workload in board.workloads.values()), key=len)

@@ -10,6 +10,8 @@ from typing import Any
 import yaml
 
 from bench.base.board import BOARD, Board, Entrant, Side, Workload
+from bench.base.board_kinds import BOARD as BOARD_KINDS
+from bench.base.board_kinds import fault
 from bench.base.errors import UserError, closest
 from bench.base.submissions import GRIDS
 from bench.base.unique_yaml import load_unique
@@ -23,10 +25,15 @@ def read(folder: Path = BOARD, size: str = "full") -> Board:
     if not file.is_file():
         raise UserError(f"There is no board in '{folder}': {file} is missing.")
     raw = yaml_of(file)
+    if wrong := fault(raw, BOARD_KINDS):
+        raise UserError(f"{file}: {wrong}. Compare it with board/v1/board.yaml.")
     try:
-        return board_of(raw, folder, size)
+        board = board_of(raw, folder, size)
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         raise UserError(f"{file} lacks or misstates {error}. Compare it with board/v1/board.yaml.") from error
+    if strange := [name for name in board.hidden["workloads"] if name not in board.workloads]:
+        raise UserError(f"{file}: hidden.workloads has '{strange[0]}', which is none of {', '.join(board.workloads)}.")
+    return board
 
 
 def yaml_of(file: Path) -> Any:
