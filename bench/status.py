@@ -38,7 +38,8 @@ if TYPE_CHECKING:
 def wanted(arguments: argparse.Namespace) -> list[RunConfig]:
     """Return the runs of an experiment or a sweep."""
     from bench.base.registry import say_broken_plugins
-    from bench.config.plan import of_command, unique  # slow: imports Hydra and torch
+    from bench.config.distinct import unique
+    from bench.config.plan import of_command  # slow: imports Hydra and torch
     from bench.config.source import source_of
 
     say_broken_plugins()

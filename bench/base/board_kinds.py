@@ -63,14 +63,26 @@ SETTINGS = Kind(
 )
 SEEDS = {kind: [SEED] for kind in ("tune", "report", "gate")}
 SOME_SEEDS = {kind: Optional(part) for kind, part in SEEDS.items()}
+PROBLEM = Kind(
+    "a mapping from settings to values that has a dataset",
+    lambda value: SETTINGS.holds(value) and isinstance(value.get("dataset"), str),
+)
 WORKLOAD = {
     "stratum": TEXT,
     "budget": _whole(1_000_000_000),
-    "set": SETTINGS,
+    "set": PROBLEM,
     "schedules": Optional([TEXT]),
     "seeds": Optional(SOME_SEEDS),
 }
-ENTRANT = Kind("a mapping with stepsize", lambda value: isinstance(value, dict) and "stepsize" in value)
+ENTRANT = {
+    "stepsize": Kind("an option or null", lambda value: isinstance(value, str | None)),
+    "method": Optional(TEXT),
+    "grid": Optional(Kind(f"one of {', '.join(GRIDS)}", lambda value: value in GRIDS)),
+    "schedules": Optional([TEXT]),
+    "native": Optional(Kind(f"{SETTINGS.words}, or null", lambda value: value is None or SETTINGS.holds(value))),
+    "set": Optional(SETTINGS),
+    "reference": Optional(Kind("true or false", lambda value: isinstance(value, bool))),
+}
 BOARD = {
     "version": Kind("an integer or a text", lambda value: type(value) in (int, str)),
     "common": SETTINGS,
@@ -108,7 +120,7 @@ BOARD = {
     "pilot": {"entrants": [TEXT], "budget": PART},
     "milliseconds": Each(POSITIVE),
 }
-SEALED = {"version": TEXT, "workloads": Each({"stratum": TEXT, "budget": _whole(1_000_000_000), "set": SETTINGS})}
+SEALED = {"version": TEXT, "workloads": Each({"stratum": TEXT, "budget": _whole(1_000_000_000), "set": PROBLEM})}
 
 
 def fault(value: Any, kind: Any, place: str = "") -> str | None:

@@ -26,9 +26,9 @@ CORE = (
     "bench/build/build.py",
     "bench/build/material.py",
     "bench/build/network.py",
+    "bench/build/torch_setup.py",
     "bench/engine/mpi.py",
     "bench/engine/stacked.py",
-    "bench/engine/torch_setup.py",
     "bench/engine/wire.py",
     "bench/method",
     "bench/models/layers.py",
@@ -68,7 +68,7 @@ PLUMBING = (
 def core() -> frozenset[Path]:
     """Return the files of the core."""
     places = [ROOT / name for name in CORE]
-    return frozenset(file for place in places for file in ([place] if place.is_file() else place.rglob("*.py")))
+    return frozenset(file for place in places for file in (place.rglob("*.py") if place.is_dir() else [place]))
 
 
 @cache

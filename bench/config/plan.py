@@ -209,22 +209,6 @@ class Planner:
         return self._parsed[word]
 
 
-def unique(runs: Iterable[RunConfig]) -> list[RunConfig]:
-    """Return the runs without duplicates, in the order of first appearance."""
-    return list({run.run_id: run for run in runs}.values())
-
-
-def same_run_twice(runs: Sequence[RunConfig]) -> str | None:
-    """Return a warning if some configurations are the same run with another engine, folder or the like."""
-    last = {run.run_id: run.plain() for run in runs}
-    lost = sum(run.plain() != last[run.run_id] for run in runs)
-    warning = (
-        f"{lost} of {len(runs)} configurations repeat another run and differ only in settings that do not change its "
-        "numbers (engine, ranks, results and the like). Of equal runs, only the last one is computed."
-    )
-    return warning if lost else None
-
-
 def _flat(values: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, Any]]:
     """Yield all values of a nested mapping, by their names with dots."""
     for key, value in values.items():

@@ -123,13 +123,16 @@ class RunConfig:
 
     @cached_property
     def run_id(self) -> str:
-        """A readable prefix and a hash of everything that can change the numbers.
+        """A readable prefix and the beginning of ``identity``.
 
         It does not change when a file of the configuration changes later: ranks that read the file then have another.
         """
-        identity = json.dumps(self.plain(identity_only=True), sort_keys=True)
-        digest = hashlib.sha256(identity.encode()).hexdigest()[:8]
-        return f"{self.algo.name}-{self.topology.name}-{self.dataset.name}-s{self.seed}-{digest}"
+        return f"{self.algo.name}-{self.topology.name}-{self.dataset.name}-s{self.seed}-{self.identity[:8]}"
+
+    @cached_property
+    def identity(self) -> str:
+        """A hash of everything that can change the numbers."""
+        return hashlib.sha256(json.dumps(self.plain(identity_only=True), sort_keys=True).encode()).hexdigest()
 
     def labels(self) -> dict[str, Any]:
         """Return one flat table row: settings, options of the method by name, other options as GROUP.OPTION.
@@ -151,6 +154,8 @@ class RunConfig:
         return out | {f"{option}.content": digest for option, digest in self.contents.items()}
 
 
+HOW_NAMES = tuple(item.name for item in fields(RunConfig) if "how" in item.metadata)
+"""Settings that do not change numbers."""
 GROUPS = tuple(name for name, kind in RunConfig.__annotations__.items() if kind == Choice.__name__)
 """Settings whose value is a registered name with options."""
 

@@ -6,7 +6,7 @@ import importlib
 import inspect
 import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -44,8 +44,17 @@ def files_of(target: str, kwargs: Mapping[str, Any]) -> list[Path]:
     """Return the file of the target's module, which may only name a class of another one, and the files in kwargs."""
     found(target)  # imports the module
     home = getattr(sys.modules[target.rpartition(":")[0]], "__file__", None)
-    named = [home, *(value for value in kwargs.values() if isinstance(value, str | Path))]
+    named = [home, *_texts(kwargs)]
     return [Path(name).resolve() for name in named if name and os.path.isfile(name)]  # noqa: PTH113 - accepts any name
+
+
+def _texts(value: Any) -> Iterator[str | Path]:
+    """Yield the texts and paths in nested mappings and lists."""
+    if isinstance(value, str | Path):
+        yield value
+    elif isinstance(value, Mapping | list | tuple):
+        for part in value.values() if isinstance(value, Mapping) else value:
+            yield from _texts(part)
 
 
 def found(target: str) -> Callable[..., Any]:

@@ -19,7 +19,7 @@ from bench.store.locks import Lock
 from bench.store.parquet import parquet
 from bench.store.record import Row, final_state
 from bench.store.regular import NOT_REGULAR, append, content_of, is_regular, make_folder, no_link, remove, write_bytes
-from bench.store.stored_run import C, StoredRun
+from bench.store.stored_run import IDENTITY, C, StoredRun
 
 DAMAGED = "damaged"
 """The folder for damaged files, in a run folder."""
@@ -112,7 +112,7 @@ class RunFolder(StoredRun[C]):
         before, damaged = self.manifest(), self._set_aside(damage or {})
         make_folder(self.path, parents=True)
         self.start = before.get("start", "") if rows else uuid.uuid4().hex
-        self._manifest = {"run_id": self.path.name, "start": self.start, **facts}
+        self._manifest = {"run_id": self.path.name, IDENTITY: self.config.identity, "start": self.start, **facts}
         self._marks = {"replicas": facts.get("replicas", 1)}
         self._rows = list(rows or [])
         self._set_state("running")  # first, so that no reader takes the old files for a finished run

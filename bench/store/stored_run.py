@@ -22,11 +22,21 @@ class Asked(Protocol):
     def eval_spacing(self) -> Spacing: ...
     @property
     def run_id(self) -> str: ...
+    @property
+    def identity(self) -> str: ...
     def labels(self) -> dict[str, Any]: ...
     def plain(self) -> dict[str, Any]: ...
 
 
 C = TypeVar("C", bound=Asked)
+IDENTITY = "identity"
+"""In the manifest: the hash of all settings that can change the numbers. The run_id has its beginning."""
+
+
+def has_another(folder: Path, config: Asked) -> bool:
+    """Whether a run folder has a run of other settings with the same run_id; runs of earlier versions lack the hash."""
+    made = read_file(folder, "manifest.json")
+    return made.get("run_id") == folder.name and made.get(IDENTITY, config.identity) != config.identity
 
 
 class StoredRun(Generic[C]):
@@ -54,6 +64,10 @@ class StoredRun(Generic[C]):
 
     def manifest(self) -> dict[str, Any]:
         return read_file(self.path, "manifest.json")
+
+    def stored_labels(self) -> dict[str, Any]:
+        """Return the labels of the run that the folder has, with its latest metrics."""
+        return read_file(self.path, "summary.json")
 
     @property
     def state(self) -> str:

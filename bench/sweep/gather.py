@@ -6,7 +6,8 @@ import shlex
 from collections import Counter
 from collections.abc import Sequence
 
-from bench.config.plan import Make, of_command, same_run_twice, unique
+from bench.config.distinct import same_run_twice, unique
+from bench.config.plan import Make, of_command
 from bench.config.run_config import RunConfig
 from bench.config.source import USUAL, Source
 from bench.terminal.console import Console
@@ -25,9 +26,10 @@ def gather(
         errors.print(f"Skipping {count} of {count + len(runs)} configurations, which are invalid:")
         for reason, times in skipped.items():
             errors.print(f"  {reason}{f' ({times} runs)' * (times > 1)}")
+    distinct = unique(runs)
     if note := same_run_twice(runs):
         errors.print(note)
-    return unique(runs), skipped
+    return distinct, skipped
 
 
 def sweep_name(words: Sequence[str], source: Source = USUAL) -> str:

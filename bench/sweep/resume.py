@@ -6,14 +6,35 @@ from bench.base.registry import metrics
 from bench.build.fingerprint import fingerprint, libraries, remeasured
 from bench.build.material import attributes, data_checksum
 from bench.build.probe import FAR, near, problem_summary
+from bench.config.distinct import differences
 from bench.config.run_config import RunConfig
 from bench.store.files import check_rows
 from bench.store.record import Row
 from bench.store.run_folder import RunFolder
+from bench.store.stored_run import has_another
 from bench.training import checkpoint
 from bench.training.metrics import plugin_metrics
 
 Run = RunFolder[RunConfig]
+
+
+def another(run: Run) -> str | None:
+    """Return an error if the folder has a run of other settings, else None."""
+    if not has_another(run.path, run.config):
+        return None
+    theirs, ours = differences(run.stored_labels(), run.row_labels())
+    return (
+        f"{run.path} has a run of other settings with the same run_id: it has {theirs}, and this run has {ours}. The "
+        "last 8 digits of a run_id are the beginning of a hash. Add another results folder, such as results=other."
+    )
+
+
+def conflict(run: Run) -> str | None:
+    """Return why a run that this process has just locked must neither be used nor be repeated, else None."""
+    if not (error := another(run)) and (reason := undecided(run)):
+        remedy = "Add stale=rerun to repeat it, or stale=keep to use it."
+        return f"Another command has finished this run, with {reason}. {remedy}"
+    return error
 
 
 def stale(run: Run) -> str | None:
@@ -37,7 +58,7 @@ def undecided(run: Run) -> str | None:
 
 def reusable(run: Run) -> bool:
     """Whether the run is finished, up to date or accepted by stale=keep, and not forced."""
-    if run.config.force or not run.final:
+    if run.config.force or not run.final or has_another(run.path, run.config):
         return False
     return not stale(run) or run.config.stale == "keep"
 

@@ -16,7 +16,7 @@ from bench.store.locks import untrusted
 from bench.store.record import FINAL, Row
 from bench.store.regular import make_folder
 from bench.sweep.groups import batches, common_jobs
-from bench.sweep.resume import Run, reusable, undecided
+from bench.sweep.resume import Run, another, reusable, undecided
 from bench.sweep.tracking.agent import reject_other_parameters
 from bench.sweep.tracking.mark import elsewhere
 from bench.sweep.tracking.tracker import Trackers, tracks
@@ -160,7 +160,9 @@ def about_done(folders: Sequence[Run], alone: bool) -> list[str]:
 
 
 def reject_stale(folders: Sequence[Run]) -> None:
-    """Raise a UserError if finished runs are stale and ``stale`` is not set."""
+    """Raise a UserError if a folder has another run, or finished runs are stale and ``stale`` is not set."""
+    for error in filter(None, map(another, folders)):
+        raise UserError(error)
     old = [(folder, reason) for folder in folders if (reason := undecided(folder))]
     if old:
         folder, reason = old[0]

@@ -21,7 +21,7 @@ from bench.engine.rank_pool import Stopped
 from bench.store.record import FINAL, Row
 from bench.store.run_folder import settle
 from bench.sweep.recorder import Stored
-from bench.sweep.resume import Run, damaged_checkpoints, resume_point, reusable, stale, undecided
+from bench.sweep.resume import Run, conflict, damaged_checkpoints, resume_point, reusable, stale
 from bench.sweep.tracking.tracker import Tracker
 from bench.sweep.waiting import Group, Waiting
 from bench.terminal.display import Display
@@ -156,9 +156,8 @@ class Executor:
             folder.config = replace(folder.config, force=False)
         if reusable(folder) and self.reuse(folder):
             return True
-        if reason := undecided(folder):
-            remedy = "Add stale=rerun to repeat it, or stale=keep to use it."
-            self._fail(folder, f"Another command has finished this run, with {reason}. {remedy}", folder.row_labels())
+        if error := conflict(folder):
+            self._fail(folder, error, folder.row_labels())
         elif status.get("state") == "failed" and self._order in status.get("failed_in", []):
             error = errors.shortened(status.get("error") or "?")
             self._end(folder, "failed", "failed before, in another worker", folder.summary(), error)

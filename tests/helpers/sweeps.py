@@ -12,7 +12,8 @@ from typing import Any
 
 from rich.console import Console
 
-from bench.config.plan import of_command, unique
+from bench.config.distinct import unique
+from bench.config.plan import of_command
 from bench.config.run_config import GROUPS, RunConfig, parse
 from bench.sweep.sweep import run_all
 

@@ -306,7 +306,14 @@ def test_files_in_the_folder_of_the_suite_count_also_for_folders_without_init(fo
     assert {file.relative_to(tmp_path).as_posix() for file in found} == set(files)
 
 
-def test_the_files_of_a_model_target_and_of_its_arguments_count(tmp_path, monkeypatch):
+def test_every_entry_of_the_core_is_a_file_or_a_folder_with_files():
+    for name in source_files.CORE:
+        place = ROOT / name
+        assert place.is_file() or any(place.rglob("*.py")), name
+
+
+@pytest.mark.parametrize("wrap", [lambda name: name, lambda name: [name], lambda name: {"a": {"b": [1, name]}}])
+def test_the_files_of_a_model_target_and_of_its_arguments_count(wrap, tmp_path, monkeypatch):
     """The target may only name a class of another file, and an argument may be a file of weights."""
     (tmp_path / "holding_nets.py").write_text(NET)
     (tmp_path / "naming_nets.py").write_text(
@@ -316,7 +323,7 @@ def test_the_files_of_a_model_target_and_of_its_arguments_count(tmp_path, monkey
     monkeypatch.syspath_prepend(tmp_path)
     for name in ("holding_nets", "naming_nets"):
         monkeypatch.delitem(sys.modules, name, raising=False)
-    options = {"target": "naming_nets:Small", "kwargs": {"weights": str(tmp_path / "weights.pt")}}
+    options = {"target": "naming_nets:Small", "kwargs": {"weights": wrap(str(tmp_path / "weights.pt"))}}
     run = config(model={"name": "module", **options})
     before = fingerprint(run)
     assert {"holding_nets.py", "naming_nets.py", "weights.pt"} <= set(sources(run))

@@ -19,8 +19,9 @@ from bench.base.home import ROOT
 from bench.base.registry import algorithms, compressors, datasets, links, models, partitions, topologies
 from bench.build import fingerprint, source_files
 from bench.config.choices import options_of
+from bench.config.distinct import unique
 from bench.config.experiment import blocks_of
-from bench.config.plan import Planner, of_command, unique
+from bench.config.plan import Planner, of_command
 from bench.config.run_config import GROUPS, NEUTRAL, RunConfig, parse
 from bench.config.source import USUAL, plugin_folders, used
 from tests.helpers.cli import python

@@ -12,7 +12,8 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 from bench.base.errors import UserError
 from bench.base.registry import MODULES, NO_MODULE, broken_plugins, modules_named
 from bench.config.compose import hydra_here, resolved
-from bench.config.plan import jobs_of, of_command, unique
+from bench.config.distinct import unique
+from bench.config.plan import jobs_of, of_command
 from bench.config.run_config import parse
 from bench.sweep.preflight import checked
 from bench.terminal.display import counting
