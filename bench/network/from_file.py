@@ -15,18 +15,21 @@ from bench.base.errors import UserError
 from bench.base.options import Neutral, Part
 from bench.network.graphs import random, topology
 
+LARGEST, PER_PAIR = 1 << 28, 64
+"""The largest size of a file in bytes, and the bytes for each pair of nodes if these are more."""
+
 
 @topology("edges")
 def edges(
     nodes: int, file: Path | None = None, directed: Annotated[bool, Neutral(False)] = False
 ) -> nx.Graph | nx.DiGraph:
     """A graph from a text file: two node numbers per line, from 0; # starts a comment. Directed: from → to."""
-    path = _existing(file, "edges")
+    path = _existing(file, "edges", nodes)
     graph = nx.empty_graph(nodes, create_using=nx.DiGraph if directed else nx.Graph)
-    for number, line in enumerate(path.read_text(encoding="utf-8", errors="replace").splitlines(), 1):
-        words = line.split("#")[0].replace(",", " ").split()
-        if words:
-            _add_edge(graph, words, f"{path.name}, line {number}")
+    with path.open(encoding="utf-8", errors="replace") as lines:
+        for number, line in enumerate(lines, 1):
+            if words := line.split("#")[0].replace(",", " ").split():
+                _add_edge(graph, words, f"{path.name}, line {number}")
     if not graph.edges and nodes > 1:
         raise UserError(f"{path.name} has no edges; expected two node numbers per line, from 0.")
     if lonely := list(nx.isolates(graph)) if nodes > 1 else []:
@@ -41,7 +44,7 @@ def edges(
 
 def _add_edge(graph: nx.Graph, words: list[str], where: str) -> None:
     if len(words) != 2 or not all(word.isdecimal() and len(word) < 16 for word in words):
-        raise UserError(f"{where}: expected two node numbers, got '{' '.join(words)}'.")
+        raise UserError(f"{where}: expected two node numbers, got '{' '.join(words)[:60]}'.")
     i, j = int(words[0]), int(words[1])
     if max(i, j) >= len(graph):
         raise UserError(
@@ -57,7 +60,7 @@ def _add_edge(graph: nx.Graph, words: list[str], where: str) -> None:
 @topology("matrix", weights=None)
 def matrix(nodes: int, file: Path | None = None) -> np.ndarray:
     """A mixing matrix from a .csv (commas or spaces) or .npy file."""
-    path = _existing(file, "matrix")
+    path = _existing(file, "matrix", nodes)
     try:
         if path.suffix == ".npy":
             w = _array(path)
@@ -95,9 +98,13 @@ def row_stochastic(nodes: int, p: Part = 0.8, seed: int | None = None) -> np.nda
     return a / a.sum(axis=1, keepdims=True)
 
 
-def _existing(file: Path | None, name: str) -> Path:
+def _existing(file: Path | None, name: str, nodes: int) -> Path:
     if file is None:
         raise UserError(f"topology={name} needs topology.file=PATH.")
     if not file.is_file():
         raise UserError(f"topology.file={file} does not exist.")
+    if (size := file.stat().st_size) > (most := max(LARGEST, PER_PAIR * nodes**2)):
+        raise UserError(
+            f"topology.file={file} has {size / 1e6:.3g} MB; for nodes={nodes}, it may have {most / 1e6:.3g} MB."
+        )
     return file

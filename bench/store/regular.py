@@ -57,6 +57,15 @@ def content_of(path: Path | str, most: int = TEXT) -> bytes:
         os.close(descriptor)
 
 
+def is_missing(path: Path) -> bool:
+    """Whether there is nothing under this path; False if it cannot be known."""
+    try:
+        os.lstat(path)
+    except OSError as error:
+        return isinstance(error, FileNotFoundError)
+    return False
+
+
 def is_regular(path: Path) -> bool:
     """Whether the path is a regular file, not a link to one."""
     return stat.S_ISREG(path.lstat().st_mode)

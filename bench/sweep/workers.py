@@ -19,6 +19,7 @@ from bench.engine.engines import engine_of
 from bench.engine.pool import Pool
 from bench.engine.rank_pool import Stopped
 from bench.store.record import FINAL, Row
+from bench.store.regular import is_missing
 from bench.store.run_folder import settle
 from bench.sweep.recorder import Stored
 from bench.sweep.resume import Run, conflict, damaged_checkpoints, resume_point, reusable, stale
@@ -202,16 +203,16 @@ class Executor:
             observer.outcomes, unsynced = {}, set(observer.outcomes)
             error, details = errors.unwritable(folders[0].path, reason), traceback.format_exc()
         for r, folder in enumerate(folders):
-            if r in observer.outcomes:
-                outcome = observer.outcomes[r]
+            if outcome := observer.outcomes.get(r):
                 self._end(folder, outcome.state, f"{outcome.state} at step {outcome.step}", folder.summary())
+            elif folder.lock.lost and is_missing(folder.lock.path.parent):
+                raise errors.UserError(f"'{folder.path.parents[1]}' was moved or deleted while this command used it.")
             elif folder.lock.lost:
                 self.waiting.lose([folder])
             elif len(folders) > 1 and r not in unsynced:
                 again.append(folder)  # to find the run that fails
             elif misfit:
-                text = f"{folder.path.name}: {error} The run resumes from an earlier checkpoint, or starts again."
-                self._display.say(text)
+                self._display.say(f"{folder.path.name}: {error} It resumes from an earlier checkpoint or starts again.")
                 checkpoint.forget(folder.checkpoints, step)
                 again.append(folder)
             else:

@@ -166,8 +166,8 @@ def read_libsvm(name: str, raw: bytes, column: str | None) -> Content:
         x, y = load_svmlight_file(io.BytesIO(raw), dtype=np.float64)
     except (ValueError, OverflowError) as error:
         raise UserError(f"{name} is not a LIBSVM file: {sentence(error)}") from error
-    if wrong := re.search(rb"^[^#\n]*?([^\s#]*_[^\s#]*)", raw, re.MULTILINE) if b"_" in raw else None:
-        raise UserError(f"{name} has {wrong[1].decode(errors='replace')!r}: write numbers without underscores.")
+    if wrong := _with_underscore(raw) if b"_" in raw else None:
+        raise UserError(f"{name} has {wrong.decode(errors='replace')!r}: write numbers without underscores.")
     if x.nnz == 0:
         raise UserError(f"{name} has labels but no features.")
     refuse_table(name, *x.shape)
@@ -176,3 +176,9 @@ def read_libsvm(name: str, raw: bytes, column: str | None) -> Content:
         whole = [next(filter(rounded, map(int, WHOLE.findall(line))), 0) for line in lines]
         refuse_rounded(name, np.array(whole, dtype=object))
     return Content(Column("label", y.astype(np.float64)), _columns(x.toarray()))
+
+
+def _with_underscore(raw: bytes) -> bytes | None:
+    """Return the first word with an underscore outside of comments."""
+    words = (word for line in io.BytesIO(raw) if b"_" in line for word in line.partition(b"#")[0].split())
+    return next((word for word in words if b"_" in word), None)

@@ -84,6 +84,14 @@ def test_a_minus_sign_and_groups_of_two_are_read(tmp_path):
             load(path, "y")
 
 
+@pytest.mark.timeout(30)
+def test_a_long_number_beside_an_underscore_takes_no_time(tmp_path):
+    """The time does not grow with the square of its length."""
+    text = "1 1:0.5 # made_by_me\n" + "-1 1:2\n" * 12 + "1 1:3\n" * 12
+    (tmp_path / "t.libsvm").write_text(f"{text}1 1:0.{'3' * 1_000_000}\n")
+    assert len(load(tmp_path / "t.libsvm").train_x) == 21
+
+
 def test_numbers_have_no_underscores(tmp_path):
     for column in ({"values": ["1_1", "1_2"]}, {"values": WHOLE, "targets": ["1_1", "2_1"]}):
         with pytest.raises(UserError, match="_1"):

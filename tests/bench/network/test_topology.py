@@ -212,3 +212,11 @@ def test_a_ladder_is_drawn_as_one():
     rungs = [xy[i + 4] - xy[i] for i in range(4)]
     assert np.abs(np.diff(rungs, axis=0)).max() < 0.2
     assert "ladder" in set(topologies)
+
+
+@pytest.mark.parametrize("name", ["edges", "matrix"])
+def test_a_file_that_is_too_large_for_the_nodes_is_not_read(name, tmp_path):
+    with (tmp_path / "sparse.txt").open("wb") as file:
+        file.truncate(1 << 31)
+    with pytest.raises(UserError, match=r"2\.15e\+03 MB.*nodes=4"):
+        topologies[name].graph(4, file=tmp_path / "sparse.txt")

@@ -6,6 +6,7 @@ import shutil
 import pytest
 from rich.console import Console
 
+from bench.base.errors import UserError
 from bench.build.manifest import describe
 from bench.store.files import read_json, write_json
 from bench.store.run_folder import RunFolder
@@ -167,3 +168,24 @@ def test_a_folder_that_is_deleted_during_the_sweep_is_no_finished_run(tmp_path, 
     assert run_all([first, second], Console(file=sink, width=300)) == 1
     assert f"{RunFolder(first).path} is gone" in sink.getvalue()
     assert "earlier version" not in sink.getvalue()
+
+
+def test_a_results_folder_that_is_moved_during_a_run_ends_the_command(tmp_path, monkeypatch):
+    """It is not made anew, and the run does not start again from step 0."""
+    place = tmp_path / "results"
+    run = config(algo="dsgd", steps=60, eval_every=20, results=str(place))
+    record = RunFolder.record
+
+    def moving(self, row):
+        record(self, row)
+        if row["step"] == 20:
+            place.rename(tmp_path / "moved")
+
+    monkeypatch.setattr(RunFolder, "record", moving)
+    with pytest.raises(UserError, match="moved or deleted"):
+        run_sweep([run], QUIET)
+    assert not place.exists()
+    monkeypatch.undo()
+    (tmp_path / "moved").rename(place)
+    assert run_sweep([run], QUIET)[0].state == "done"
+    assert len((RunFolder(run).path / "log.txt").read_text().split(" starts")) == 2
