@@ -72,7 +72,7 @@ def collect(names: Iterable[str], runs: Iterable[tuple[str | None, Run | None]])
     """Return the readable runs as blocks; ``runs`` are stamps and runs in the order of ``names``."""
     parts: dict[tuple[Any, ...], tuple[dict[str, Entry], list[pa.Table]]] = {}
     for name, (stamp, run) in zip(names, runs, strict=True):
-        if run is None or not are_metrics(run):
+        if run is None or wrong_metrics(run):
             continue
         schema = run.metrics.schema
         entries, tables = parts.setdefault((*schema.names, *schema.types), ({}, []))
@@ -85,20 +85,19 @@ def collect(names: Iterable[str], runs: Iterable[tuple[str | None, Run | None]])
     return [Block(entries, pa.concat_tables(tables)) for entries, tables in parts.values()]
 
 
-def are_metrics(run: Run) -> bool:
-    """Check that the columns are numbers with short names that are no labels, and that the steps are complete.
-
-    A run without evaluations has no columns.
-    """
+def wrong_metrics(run: Run) -> str | None:
+    """Return what is wrong with a table: columns must be numbers with short names that are no labels, and the steps
+    complete. A run without evaluations has no columns."""
     names, types = run.metrics.schema.names, run.metrics.schema.types
     if not names:
-        return True
+        return None
     good = len({*names}) == len(names) and {*types} <= {*NUMBERS} and run.labels.keys().isdisjoint(names)
-    good = good and max(map(len, names)) <= LONGEST
-    steps = run.metrics["step"] if good and "step" in names else None
+    if not good or max(map(len, names)) > LONGEST:
+        return "its table has columns that hearsay does not write"
+    steps = run.metrics["step"] if "step" in names else None
     if steps is None or steps.type != NUMBERS[0] or steps.null_count or not are_steps(steps.to_numpy()):
-        return False
-    return not len(steps) or cut_short(run.labels, steps[-1].as_py()) is None
+        return "its steps do not increase from 0 on"
+    return cut_short(run.labels, steps[-1].as_py()) if len(steps) else None
 
 
 def put_together(blocks: Sequence[Block], names: Sequence[str]) -> Found:

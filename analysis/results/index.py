@@ -18,7 +18,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from analysis.results.block import Block, Found, Run, collect, put_together, read_blocks, write_blocks
+from analysis.results.block import Block, Found, Run, collect, put_together, read_blocks, write_blocks, wrong_metrics
 from analysis.results.columns import in_cells
 from bench.base.home import ROOT
 from bench.store.integrity import examine
@@ -107,10 +107,9 @@ def _read(results: Path, name: str, reasons: dict[str, str]) -> tuple[str | None
     """Return the stamp of a run, taken before reading, and the run; add the reason if it is invalid."""
     folder = results / "runs" / name
     stamp, run = stamp_of(folder), read_run(folder)
-    if isinstance(run, str):
-        reasons[name] = run
-        return stamp, None
-    return stamp, run
+    if wrong := run if isinstance(run, str) else run and wrong_metrics(run):
+        reasons[name] = wrong
+    return stamp, None if isinstance(run, str) else run
 
 
 def _by_processes(results: Path, names: Sequence[str]) -> list[Block]:

@@ -15,6 +15,7 @@ from bench.store.record import COLUMNS, FINAL, SCORE
 from bench.store.stored_run import has_another
 from bench.terminal.console import Console
 from bench.terminal.table import WRONG, show_failures, show_mixed, show_table
+from bench.terminal.visible import in_line
 
 if TYPE_CHECKING:
     from bench.config.run_config import RunConfig
@@ -27,8 +28,8 @@ def look_at_run(path: Path) -> dict[str, Any]:
     if state == "running" and not Lock(lock_of(path)).held():
         state = "interrupted"
     there = path.is_symlink() or os.path.lexists(path / "status.json")
-    wrong = {WRONG: found.sentence()} if found.damaged and there else {}
-    state = "damaged" if wrong else state
+    wrong = {WRONG: found.sentence()} if found.damaged and (there or state == "unreadable") else {}
+    state = "damaged" if there and wrong else state
     if "state" not in found.summary:
         return {"algo": path.name, "topology": "?", "state": state, **wrong}
     if wrong:
@@ -59,7 +60,8 @@ def show_found(
     show_failures(console, [(path, read_file(path, "status.json").get("error") or "?") for path in failed])
     for name, run in found.items():
         if WRONG in run:
-            console.print(f"{name} is damaged: {run[WRONG]}", markup=False, soft_wrap=True)
+            sentence = in_line(f"{name} is {run['state']}: {run[WRONG]}")
+            console.print(sentence, markup=False, soft_wrap=True)
     counts = Counter(run["state"] for run in found.values())
     states = ", ".join(f"{count} {state}" for state, count in counts.most_common())
     console.print(f"{len(found)} run{'s' * (len(found) != 1)}: {states}")

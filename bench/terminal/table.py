@@ -17,7 +17,7 @@ from bench.store.record import COLUMNS, SCORE
 from bench.store.regular import end_of
 from bench.store.software import mixed
 from bench.terminal.console import Console
-from bench.terminal.visible import visible
+from bench.terminal.visible import in_line, visible
 
 ALWAYS = ("algo", "topology")
 CHOICES = ("algo", "topology", "dataset", "partition", "model")
@@ -133,14 +133,14 @@ def mixed_in(runs: Iterable[tuple[str, Path]]) -> str | None:
 def show_mixed(console: Console, runs: Iterable[tuple[str, Path]]) -> None:
     """Print a sentence if runs, given by method and folder, were made with different software."""
     if sentence := mixed_in(runs):
-        console.print(sentence, soft_wrap=True)
+        console.print(in_line(sentence), soft_wrap=True)
 
 
 def show_failures(console: Console, failures: Sequence[tuple[Path, str]]) -> None:
     """Print the error of each failed run, the end of its log unless that repeats the error, and the log's path."""
     for path, error in failures:
         log, error = path / "log.txt", error if len(error) <= LONG_ERROR else f"{error[:LONG_ERROR]} …"
-        lines = [f"{path.name} failed: {error}"]
+        lines = [in_line(f"{path.name} failed: {error}")]
         try:
             written = end_of(log, LOG).rstrip().splitlines()
             errors = [line.partition("errors.UserError: ")[2] for line in written[-SEARCHED:]]
@@ -169,7 +169,7 @@ def run_columns(summaries: Sequence[Mapping[str, Any]]) -> dict[str, list[str]]:
     found = {name for name in {**SHOWN, **scores} if any(s.get(name) is not None for s in ended)}
     metrics = [name for name in dict.fromkeys(("test_loss", *scores, *SHOWN)) if name in found]
     names = [*labels, "state", "step", *metrics]
-    return {visible(SHOWN.get(name, name)): [_shown(s, name) for s in summaries] for name in names}
+    return {in_line(SHOWN.get(name, name)): [_shown(s, name) for s in summaries] for name in names}
 
 
 def _table(columns: Mapping[str, Sequence[str]]) -> Table:

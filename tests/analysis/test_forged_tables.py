@@ -17,7 +17,7 @@ from analysis.results import index
 from analysis.results.archive import RUNS, write_archive
 from analysis.results.errors import NoData
 from analysis.results.read import read
-from analysis.results.warnings import warnings
+from analysis.results.warnings import unreadable, warnings
 from analysis.study.statistics import Interval
 from analysis.tables.digits import rounded
 from analysis.tables.format import csv
@@ -88,6 +88,20 @@ def test_a_column_of_another_type_costs_no_run(results, monkeypatch, many, name,
         shown = before.drop(columns="bytes") if name == "bytes" else before
         assert same_but(table, shown, run.name)
         assert {2.0**53} <= {*table[name]} if name != "bytes" else {0.5, 2.0**53} == {*table[name]}
+
+
+@pytest.mark.parametrize("many", [1, 500], ids=["index", "folders"])
+@pytest.mark.parametrize(
+    ("steps", "reason"), [(lambda n: [-1, *range(1, n)], "from 0 on"), (lambda n: [0] * n, "0 on"), (None, "columns")]
+)
+def test_a_run_with_a_forged_table_is_skipped_with_the_reason(results, monkeypatch, many, steps, reason):
+    monkeypatch.setattr(index, "MANY", many)
+    run = first(results)
+    measured(run, **({"step": steps} if steps else {"x" * 5000: lambda count: [0.0] * count}))
+    (sentence,) = unreadable(read(results))
+    assert run.name in sentence
+    assert reason in sentence
+    assert "status.py" not in sentence
 
 
 @pytest.mark.parametrize("names", [("=a", "'=a", "''=a"), ("'=a", "=a"), ("\x01", "\\x01"), ("a", "b")])

@@ -486,6 +486,25 @@ def test_status_survives_what_is_no_run(tmp_path):
     done = typed(str(tmp_path), cwd=tmp_path, script="bench/status.py")
     assert done.returncode == 0, done.stderr
     assert "2 runs: 1 unreadable, 1 done" in done.stdout or "2 runs: 1 done, 1 unreadable" in done.stdout
+    assert "stray is unreadable: summary.json is missing." in done.stdout
+
+
+def test_the_words_of_a_run_cannot_add_a_line_to_status(tmp_path):
+    run = config(results=str(tmp_path))
+    assert run_all([run], Console(quiet=True)) == 0
+    path = RunFolder(run).path
+    kept = read_json(path / "status.json")
+    for content in (
+        {**kept, "state": "failed", "error": "x\n9 runs: 9 done"},
+        {**kept, "error": ["x\n9 runs: 9 done"]},
+    ):
+        write_json(path / "status.json", content)
+        summary = read_json(path / "summary.json")
+        write_json(path / "summary.json", {**summary, "state": "failed", "algo": "a\n9 runs: 9 done"})
+        done = typed(str(tmp_path), cwd=tmp_path, script="bench/status.py")
+        assert done.returncode == 0, done.stderr
+        assert "9 runs: 9 done" in done.stdout
+        assert "9 runs: 9 done" not in done.stdout.splitlines()
 
 
 def test_a_second_way_to_make_the_same_run_is_mentioned(tmp_path):
