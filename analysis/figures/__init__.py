@@ -28,6 +28,7 @@ class Drawing:
     command: str
     draw: Draw
     uses: Sequence[str] | None = None
+    along: Sequence[str] | None = ()
 
     def picture(self, results: Results, request: FigureOptions) -> Picture:
         """Draw the figure. Raise ``TypeError`` if the function returns no ``Picture``."""
@@ -35,15 +36,17 @@ class Drawing:
             made = self.draw(results, request)
         if not isinstance(made, Picture):
             raise TypeError(f"{self.draw.__name__} returned {made!r}, not a Picture")
-        more = [*different_seeds(results, made.runs), *runs_without(results, made.runs, made.data)]
-        return replace(made, notes=[*made.notes, *more])
+        seeds = [] if self.along is None else different_seeds(results, made.runs, self.along)
+        return replace(made, notes=[*made.notes, *seeds, *runs_without(results, made.runs, made.data)])
 
 
 FIGURES: dict[str, Drawing] = {}
 ORDER = ("stepsize", "topology", "curves", "consensus", "profile")
 
 
-def figure(name: str, title: str, command: str, uses: Sequence[str] | None = None) -> Callable[[Draw], Draw]:
+def figure(
+    name: str, title: str, command: str, uses: Sequence[str] | None = None, along: Sequence[str] | None = ()
+) -> Callable[[Draw], Draw]:
     """Register a function ``(results, request) -> Picture`` as a figure. It raises ``NoData`` without runs to draw.
 
     Args:
@@ -52,6 +55,8 @@ def figure(name: str, title: str, command: str, uses: Sequence[str] | None = Non
         command: A command that makes its runs, for messages.
         uses: The options of ``make_figures.py`` that it uses, from ``OPTIONS``; others are reported as ignored. None:
             nothing is reported.
+        along: The labels of problems, such as ``partition``, along which it compares results. Their options belong to
+            them. A note names seeds that differ along them. None: the figure compares no results.
 
     Raises:
         ValueError: The name is already registered, or ``uses`` has an unknown option.
@@ -65,7 +70,7 @@ def figure(name: str, title: str, command: str, uses: Sequence[str] | None = Non
     """
 
     def decorate(draw: Draw) -> Draw:
-        add(FIGURES, "figure", name, Drawing(name, title, command, draw, check_options(uses)))
+        add(FIGURES, "figure", name, Drawing(name, title, command, draw, check_options(uses), along))
         return draw
 
     return decorate

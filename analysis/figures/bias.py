@@ -29,6 +29,7 @@ NOTE = "r_i: gradients per second of node i; without a slow node, both minimizer
     "Final distance of the mean model from two minimizers, by the factor of the slow node",
     "python bench/run.py experiment=extra/unequal_speeds",
     uses=("tune_by",),
+    along=(SLOW, CONTENT),
 )
 def draw(results: Results, request: FigureOptions) -> Picture:
     key, found = most_factors(results, needs=tuple(DISTANCES))

@@ -27,7 +27,13 @@ PACKED = "how it was packed"
 """A column of this figure. The blanks prevent a clash with an option of a method."""
 
 
-@figure("compression", "Learning curves against bytes sent, by compressor", COMMAND, uses=("x", "metric", "tune_by"))
+@figure(
+    "compression",
+    "Learning curves against bytes sent, by compressor",
+    COMMAND,
+    uses=("x", "metric", "tune_by"),
+    along=("compressor",),
+)
 def draw(results: Results, request: FigureOptions) -> Picture:
     x = request.x or "bytes"
     finals, uncounted = counted(results.finals, x)

@@ -31,6 +31,7 @@ BOUND = "consensus_bound"
     "Consensus and tracking error",
     "python bench/run.py -m algo=dsgd,dsgt topology=ring,complete",
     uses=("metric", "tune_by"),
+    along=FREE,
 )
 def draw(results: Results, request: FigureOptions) -> Picture:
     shown, among = _graphs(results)

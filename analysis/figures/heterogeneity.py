@@ -20,6 +20,7 @@ SHOWN = ("test_accuracy", "stationarity", "consensus")
     "Final results against the heterogeneity of the data",
     "python bench/run.py -m algo=dsgd,dsgt dataset=a9a partition=even,by_label",
     uses=("metric", "tune_by"),
+    along=("partition",),
 )
 def draw(results: Results, request: FigureOptions) -> Picture:
     splits = uneven_splits(results)

@@ -32,6 +32,7 @@ P, HOW = "links.p", "links.semantics"
     "Final results against packet loss, by the handling of lost messages",
     "python bench/run.py -m algo=dsgd,dsgt links=lossy links.p=0,0.1,0.3",
     uses=("metric", "tune_by"),
+    along=("links",),
 )
 def draw(results: Results, request: FigureOptions) -> Picture:
     key, runs = most_losses(results)

@@ -24,6 +24,7 @@ from analysis.study.tuning import columns_of, one_rule, setting_of
     "Learning curves over seconds, by the factor of the slow node",
     "python bench/run.py -m algo=dsgd,swift network=lan network.slow=1,4 algo.eta=0.3",
     uses=("metric", "tune_by"),
+    along=(SLOW, CONTENT, "partition"),
 )
 def draw(results: Results, request: FigureOptions) -> Picture:
     key, found = most_factors(results, but=("partition",))

@@ -44,6 +44,7 @@ def draw(results: Results, request: FigureOptions) -> Picture:
     "Final results against the stepsize, graph by graph",
     f"{COMMAND} topology=ring,complete",
     uses=("over", "metric", "tune_by"),
+    along=("topology", "steps"),
 )
 def draw_topology(results: Results, request: FigureOptions) -> Picture:
     finals, without = grids(results, results.finals, request.over)

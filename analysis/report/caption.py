@@ -15,7 +15,7 @@ from analysis.report.bibtex import Bibliography
 from analysis.results.labels import DEFINITIONS, METRICS, name_of
 from analysis.results.results import Results
 from analysis.results.warnings import mixed_note
-from analysis.results.wording import listed, many
+from analysis.results.wording import listed, many, ranges
 from analysis.study.families import split_in_words
 from analysis.study.select import CHOOSE, DRAWN_FOR, VARIANTS
 from analysis.study.settings import NEUTRAL, in_title
@@ -136,7 +136,8 @@ def _seeds(results: Results, runs: pd.DataFrame, band: Band) -> Iterable[str]:
     labels = [label for label in ("algo", *results.problem, *results.options) if label in runs]
     counts = runs.groupby(labels, dropna=False)["seed"].nunique()
     least, most = int(counts.min()), int(counts.max())
-    count = many(most, "seed")
+    seeds = runs["seed"].unique()
+    count = many(most, "seed") if len(seeds) == most else f"{most} of the seeds {ranges(seeds)}"
     yield f"Every configuration was run with {count if least == most else f'{least} to {count}'}"
     if band.used and most >= BAND_FROM:
         shown = KINDS[band.kind]

@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from analysis.drawing.symbols import in_symbols, what_is_tuned
+from analysis.drawing.symbols import in_symbols, symbol, what_is_tuned
 from analysis.results.labels import method_name
 from analysis.results.results import Results
 from analysis.results.wording import many
@@ -19,6 +19,12 @@ from analysis.study.tuning import choice_in_words, criterion, gone_in_words, sco
 
 FACTORS = {"scale": "c", "input_scale": "c"}
 """Symbols of the factors that rescale the objective."""
+
+
+def short_name(label: str) -> str:
+    """c, p, slow factor, η"""
+    name = label.rpartition(".")[2]
+    return FACTORS.get(name) or TITLES.get(name) or symbol(name)
 
 
 def split_in_words(row: dict[str, Any]) -> str:
@@ -104,8 +110,7 @@ def at_most(
     The setting is the best on average, of those run at the most values; if each diverged somewhere, the one that
     diverged least often.
     """
-    name = what.rpartition(".")[2]
-    name = FACTORS.get(name) or TITLES.get(name, name)
+    name = short_name(what)
     kept, values, words, several = [], {}, [], False
     for algo, runs in finals.groupby("algo", sort=False):
         if over := tuned_over(results, runs):

@@ -43,10 +43,10 @@ class Apart:
     def __init__(self, keys: Iterable[Key]) -> None:
         keys = list(keys)
         labels = [c for c in dict.fromkeys(c for key in keys for c in key) if c not in (*NAMED, *WATCHED)]
-        self.labels = [c for c in labels if not _follows(c, _before(c), keys)]
+        self.labels = [c for c in labels if not follows(c, _before(c), keys)]
         """Labels that another label or the dataset does not determine."""
         for label in WATCHED:
-            self.labels += [] if _follows(label, [*NAMED, *self.labels], keys) else [label]
+            self.labels += [] if follows(label, [*NAMED, *self.labels], keys) else [label]
 
     def telling(self, key: Key, but: Sequence[str] = ()) -> Key:
         """Return the labels to show of a setting, beyond ``NAMED``: those that differ or have unusual values.
@@ -70,10 +70,10 @@ class Apart:
 
         ``also`` are nodes or steps, which are shown unless the dataset determines them.
         """
-        differ = [c for c in also if not _follows(c, ["dataset"], drawn)]
-        differ += [c for c in self.labels if not _follows(c, ["dataset"] if c in QUIET else [], drawn)]
+        differ = [c for c in also if not follows(c, ["dataset"], drawn)]
+        differ += [c for c in self.labels if not follows(c, ["dataset"] if c in QUIET else [], drawn)]
         ends = ["".join(f", {in_title(c, key[c])}" for c in differ if not _missing(key.get(c))) for key in drawn]
-        same = [c for c in self.telling(drawn[0]) if c not in differ and _follows(c, [], drawn)]
+        same = [c for c in self.telling(drawn[0]) if c not in differ and follows(c, [], drawn)]
         shared = in_labels({c: drawn[0][c] for c in same})
         return ends, [f"drawn for {shared}"] if shared else []
 
@@ -118,7 +118,7 @@ def _before(label: str) -> list[str]:
     return [group] * (group != label) + ["dataset"] * (group in BROUGHT)
 
 
-def _follows(label: str, others: Sequence[str], keys: Sequence[Key]) -> bool:
+def follows(label: str, others: Sequence[str], keys: Sequence[Key]) -> bool:
     """Return whether the other labels determine a label in these settings."""
     pairs = {(tuple(str(key.get(c)) for c in others), str(key.get(label))) for key in keys}
     return len(pairs) == len({group for group, _ in pairs})

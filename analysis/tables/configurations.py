@@ -10,6 +10,7 @@ import pandas as pd
 from analysis.results.labels import methods
 from analysis.results.results import Results
 from analysis.study.figure_options import FigureOptions
+from analysis.study.seeds import different_seeds
 from analysis.study.select import problems
 from analysis.study.settings import in_order
 from analysis.study.statistics import FEWEST
@@ -42,6 +43,7 @@ def make(results: Results, request: FigureOptions) -> Table:
         f"means over seeds, with Student's 95 % interval from {FEWEST} seeds on; no mean of losses and gradient "
         "norms if a run diverged",
         "options with the same value in all runs of a method, except η, are only in the CSV",
+        *different_seeds(results, set(results.finals["run_id"])),
     ]
     return Table(with_settings(shown), pd.DataFrame(data), notes, spare=spare(shown, request))
 

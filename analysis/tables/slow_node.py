@@ -21,6 +21,8 @@ from analysis.tables import Table, table
 PARTS = {"3/4": 3 / 4, "1/2": 1 / 2, "1/4": 1 / 4, "1/8": 1 / 8, "1/16": 1 / 16}
 """Parts of the initial training loss; the table has the three lowest that a method reaches with every seed."""
 SHOWN = 3
+ALONG = (SLOW, CONTENT, "partition")
+"""Labels along which the rows are compared."""
 LOSS = "train_loss"
 NOTE = (
     "seconds until the first evaluation with a training loss of at most this part of the initial one; means over "
@@ -65,7 +67,7 @@ def make(results: Results, request: FigureOptions) -> Table:
     return Table(
         pd.DataFrame(shown, dtype=object).drop(columns=omitted),
         numbers,
-        [*others, CLOCK, NOTE, *one_rule(notes), *all_seeds, *different_seeds(results, used), *untimed],
+        [*others, CLOCK, NOTE, *one_rule(notes), *all_seeds, *different_seeds(results, used, ALONG), *untimed],
     )
 
 

@@ -24,7 +24,13 @@ PAPER = ("ring", "random", "ladder", "complete")
 MOST = 12
 
 
-@figure("graphs", "The communication graphs", "python bench/run.py -m topology=ring,random,ladder,complete", uses=())
+@figure(
+    "graphs",
+    "The communication graphs",
+    "python bench/run.py -m topology=ring,random,ladder,complete",
+    uses=(),
+    along=None,
+)
 def draw(results: Results, request: FigureOptions) -> Picture:
     unlisted: set[str] = set()
     looked: dict[int, bool] = {}

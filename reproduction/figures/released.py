@@ -15,7 +15,7 @@ from analysis.figures import figure
 from analysis.results.labels import metric_name
 from analysis.results.results import Results
 from analysis.study.figure_options import FigureOptions
-from reproduction.study.families import variants, variants_in_words
+from reproduction.study.families import VARIED, variants, variants_in_words
 
 SHOWN = ("test_accuracy", "stationarity", "consensus")
 MEANINGS = {
@@ -32,6 +32,7 @@ MEANINGS = {
     "Methods as written in the paper and as in its released code: effect of each difference",
     "python bench/run.py experiment=paper/released_vs_written",
     uses=(),
+    along=VARIED,
 )
 def draw(results: Results, request: FigureOptions) -> Picture:
     finals = variants(results)

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from analysis.drawing.lines import draw_against_setting
+from analysis.drawing.lines import draw_against_setting, spread
 from analysis.drawing.panels import Picture, legend, legend_entry, letter_panel, log_scale, panels
-from analysis.drawing.style import Style, styles
+from analysis.drawing.style import styles
 from analysis.figures import figure
 from analysis.results.labels import metric_name, name_of
 from analysis.results.results import Results
@@ -32,6 +32,7 @@ class Units:
     f: str
 
 
+COMMON = "the title compares the seeds that were run with every c"
 SCALE, STRETCH = Units("scale", 1, "c·f"), Units("input_scale", 2, "c²·f(x/c)")
 
 
@@ -40,6 +41,7 @@ SCALE, STRETCH = Units("scale", 1, "c·f"), Units("input_scale", 2, "c²·f(x/c)
     "Every method minimizing c·f instead of f",
     "python bench/run.py experiment=extra/scale",
     uses=("metric", "tune_by"),
+    along=("scale",),
 )
 def draw(results: Results, request: FigureOptions) -> Picture:
     return _draw(results, request, SCALE)
@@ -50,6 +52,7 @@ def draw(results: Results, request: FigureOptions) -> Picture:
     "Every method minimizing c²·f(x/c) instead of f",
     "python bench/run.py experiment=extra/stretch",
     uses=("metric", "tune_by"),
+    along=("input_scale",),
 )
 def draw_stretch(results: Results, request: FigureOptions) -> Picture:
     return _draw(results, request, STRETCH)
@@ -83,20 +86,32 @@ def _draw(results: Results, request: FigureOptions, units: Units) -> Picture:
     letter_panel(ax, f"{name_of(key['dataset'])}, {key['topology']} graph: minimizing {units.f}")
     data = pd.concat(drawn, ignore_index=True)
     legend(figure, [legend_entry(style) for style in look.values()])
-    return Picture(figure, data, set(runs["run_id"]), notes, _title(data, look, units))
-
-
-def _title(data: pd.DataFrame, look: dict[str, Style], units: Units) -> str:
-    """Name the only method that is invariant to c, or the only one that is not."""
-    same: list[str] = []
-    other: list[str] = []
-    for algo, mine in data.groupby("algo"):
-        ends = mine["mean"].to_numpy(float)
-        even = len(ends) > 1 and np.isfinite(ends).all() and np.ptp(ends) <= SAME * abs(ends).max()
-        (same if even else other).append(look[str(algo)].label)
+    whole = {algo: _of_common_seeds(runs[runs["algo"] == algo], label) for algo in look}
     start = f"Every method minimizing {units.f} with the same stepsizes for every c"
-    if len(same) == 1 < len(look):
-        return f"{start}: only the results of {same[0]} do not depend on c"
-    if len(other) == 1 < len(look):
-        return f"{start}: only the results of {other[0]} depend on c"
-    return start
+    claim = _claim({look[a].label: _invariant(mine, label, metric, results) for a, mine in whole.items()})
+    notes += [COMMON] if claim and sum(map(len, whole.values())) < len(runs) else []
+    return Picture(figure, data, set(runs["run_id"]), notes, start + claim)
+
+
+def _of_common_seeds(runs: pd.DataFrame, label: str) -> pd.DataFrame:
+    """Return the runs of one method with the seeds that were run with every c: others would add an effect of seeds."""
+    return runs[runs.groupby("seed")[label].transform("nunique") == runs[label].nunique()]
+
+
+def _invariant(runs: pd.DataFrame, label: str, metric: str, results: Results) -> bool | None:
+    """Return whether the mean of one method is the same for every c; None without two values of c."""
+    if runs[label].nunique() < 2:
+        return None
+    ends = spread(runs, label, metric, results)["mean"].to_numpy(float)
+    return bool(np.isfinite(ends).all() and np.ptp(ends) <= SAME * abs(ends).max())
+
+
+def _claim(invariant: dict[str, bool | None]) -> str:
+    """Name the only method that is invariant to c, or the only one that is not; nothing if one is unknown."""
+    same = [name for name, even in invariant.items() if even]
+    other = [name for name, even in invariant.items() if even is False]
+    if len(same) + len(other) < max(len(invariant), 2):
+        return ""
+    if len(same) == 1:
+        return f": only the results of {same[0]} do not depend on c"
+    return f": only the results of {other[0]} depend on c" if len(other) == 1 else ""

@@ -34,6 +34,7 @@ FITTED = "the exponents are those of the mean of ‖∇f(x̄)‖ over all steps"
     "Linear speed-up: a method with more nodes",
     "python bench/run.py experiment=paper/speedup",
     uses=("reference",),
+    along=("nodes", "steps"),
 )
 def draw(results: Results, request: FigureOptions) -> Picture:
     algo, finals = _leading(results, request.reference)

@@ -23,6 +23,8 @@ CHANGES = {
     "init": "independent starts",
     "topology": "row-stochastic matrix",
 }
+VARIED = ("partition", "topology", "init")
+"""Labels that may differ between these methods."""
 
 
 @lru_cache(maxsize=1)  # a figure, a table and claims share these runs
@@ -36,7 +38,7 @@ def variants(results: Results) -> pd.DataFrame:
     if "multiplier" in finals:
         finals = finals[finals["multiplier"].isna() | (finals["multiplier"] == AS_WRITTEN["multiplier"])]
     finals = finals[finals["schedule"] == "diminishing"] if "schedule" in finals else finals
-    for _, runs in neutral_first(problems(results, finals, but=("partition", "topology", "init"))):
+    for _, runs in neutral_first(problems(results, finals, but=VARIED)):
         options = runs[[c for c in CHANGES if c in runs]].to_dict("records")
         runs = runs.assign(change=[_change(row) for row in options], split=splits(runs))
         runs = runs[_on_one_graph(runs)]

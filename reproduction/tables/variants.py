@@ -7,10 +7,11 @@ import pandas as pd
 from analysis.results.labels import methods
 from analysis.results.results import Results
 from analysis.study.figure_options import FigureOptions
+from analysis.study.seeds import different_seeds
 from analysis.tables import Table, table
 from analysis.tables.format import interval, summarize
 from reproduction.evidence.published import accuracy_as_released
-from reproduction.study.families import variants, variants_in_words
+from reproduction.study.families import VARIED, variants, variants_in_words
 
 
 @table("variants", "As written and as released", uses=("metric",))
@@ -30,5 +31,5 @@ def make(results: Results, request: FigureOptions) -> Table:
     note = (
         "differences are paired by seed; they and the means have Student's 95 % intervals, except where a run diverged"
     )
-    notes = [note, *variants_in_words(results, finals)]
+    notes = [note, *variants_in_words(results, finals), *different_seeds(results, set(finals["run_id"]), VARIED)]
     return Table(pd.DataFrame(shown, dtype=object), pd.DataFrame(data), notes)
