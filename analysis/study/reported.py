@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import pandas as pd
 
 from analysis.results.results import Results
 from analysis.study.figure_options import USUAL, FigureOptions
 from analysis.study.statistics import FEWEST, SEVERAL, UNTUNED, Reported, numbered, report
-from analysis.study.tuning import Chosen, criterion, tuned_over
+from analysis.study.tuning import Chosen, criterion, judged_by, some_diverged, tuned_over
 
 
 def reported_all(results: Results, finals: pd.DataFrame, request: FigureOptions = USUAL) -> dict[str, Reported]:
@@ -69,10 +69,36 @@ def on_common_seeds(found: dict[str, Reported]) -> dict[str, Reported]:
     return {algo: replace(one, runs=one.runs[one.runs["seed"].isin(common)]) for algo, one in kept.items()}
 
 
-def means_of(found: dict[str, Reported], metric: str, sign: float) -> pd.Series:
-    """Return the mean of every method, the best first; without methods with a diverged run."""
+@dataclass(frozen=True)
+class Ranking:
+    """The methods of one problem, on their common reporting seeds."""
+
+    metric: str
+    sign: float
+    found: dict[str, Reported]  # the methods on their common seeds
+    means: pd.Series  # the best first; without the methods that diverged
+    diverged: list[str]  # at a compared seed, or at every setting
+    left: list[str]  # methods with too few common seeds
+
+    @property
+    def of_several(self) -> bool:
+        """Whether two or more methods are compared, those that diverged among them."""
+        return len(self.means) + len(self.diverged) > 1
+
+
+def ranking(results: Results, runs: pd.DataFrame, request: FigureOptions = USUAL) -> Ranking | None:
+    """Rank the methods of one problem by the metric that compares them; None if there is no such metric."""
+    metric, sign = judged_by(results, runs, request)
+    if metric not in runs:
+        return None
+    everything = reported_all(results, runs, request)
+    found = on_common_seeds(everything)
     means = pd.Series({algo: one.values(metric).mean(skipna=False) for algo, one in found.items()}, dtype=float)
-    return means.dropna().sort_index().sort_values(ascending=sign < 0, kind="stable")
+    means = means.dropna().sort_index().sort_values(ascending=sign < 0, kind="stable")
+    left = [algo for algo, one in everything.items() if len(one.runs) and algo not in found]
+    reporting = {algo: found[algo].runs if algo in found else runs[runs["algo"] == algo] for algo in everything}
+    diverged = [algo for algo, some in reporting.items() if algo not in left and some_diverged(some)]
+    return Ranking(metric, sign, found, means, diverged, left)
 
 
 def chosen_of(found: dict[str, Reported]) -> Chosen:

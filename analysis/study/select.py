@@ -13,7 +13,7 @@ from analysis.results.errors import NoData, perhaps
 from analysis.results.labels import is_asynchronous, method_name, methods, name_of
 from analysis.results.results import NETWORK_S, Results
 from analysis.study.figure_options import USUAL, FigureOptions
-from analysis.study.reported import means_of, on_common_seeds, reported_all
+from analysis.study.reported import ranking
 from analysis.study.settings import Apart, Key, Setting, apart
 from analysis.study.tuning import AS_WRITTEN, judged_by, numbers_tuned, tuned_over
 from analysis.study.variants import most_frequent, shown_values
@@ -229,13 +229,9 @@ def reference(results: Results, request: FigureOptions = USUAL) -> str | None:
         return max(untuned, key=lambda algo: runs[algo])
     wins = dict.fromkeys(order, 0)
     for _, some in problems(results, finals):
-        metric, sign = judged_by(results, some, request)
-        if metric not in some:
-            continue
-        found = on_common_seeds(reported_all(results, as_written(results, some, request)[0], request))
-        means = means_of(found, metric, sign)
-        if len(means) > 1:
-            wins[means.index[0]] += 1
+        one = ranking(results, as_written(results, some, request)[0], request)
+        if one and one.of_several and len(one.means):
+            wins[one.means.index[0]] += 1
     return max(order, key=lambda algo: (wins[algo], runs[algo]))
 
 

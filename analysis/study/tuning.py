@@ -152,7 +152,12 @@ def one_rule(notes: Iterable[str]) -> list[str]:
 
 def gone_in_words(finals: pd.DataFrame) -> str:
     """Return why no setting of these runs can be chosen."""
-    return "diverged" if finals["state"].isin(("nonfinite", "diverging")).any() else "lacks a run or a value"
+    return "diverged" if some_diverged(finals) else "lacks a run or a value"
+
+
+def some_diverged(finals: pd.DataFrame) -> bool:
+    """Return whether a run diverged."""
+    return bool(finals["state"].isin(("nonfinite", "diverging")).any())
 
 
 def was_chosen(found: Iterable[Best | None]) -> bool:
