@@ -1,6 +1,6 @@
 """Curves and final values with their spread. Diverged runs and zeros are marked."""
 
-from itertools import pairwise
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ from matplotlib.lines import Line2D
 from analysis.drawing.bands import BAND, current, over_seeds
 from analysis.drawing.panels import ARROW, DIVERGING, NONFINITE, ZERO
 from analysis.drawing.style import Style
+from analysis.drawing.thinned import thinned
 from analysis.results.labels import more_is_better
 from analysis.results.results import Results
 
@@ -19,8 +20,6 @@ BAND_FROM = 3
 """The smallest number of seeds for a band; with fewer, each seed is drawn."""
 DRAWN = ["run_id", "seed", "state", "diverging"]
 """The labels that ``curve`` needs. To join all labels to the rows of many runs takes most of the time."""
-DENSE, BINS = 5000, 2000
-"""A line of more points is drawn with the ends and the extremes of this many pieces of it: Matplotlib takes minutes."""
 MARKED = 8
 """Number of markers along a curve."""
 
@@ -69,22 +68,6 @@ def curve(
     for _, one in gone.groupby("run_id"):
         _diverged_run(ax, thinned(one, y), x, y, style, bool(off[one.index].any()))
     return drawn.assign(x_axis=x, metric=y)
-
-
-def thinned(rows: pd.DataFrame, *columns: str) -> pd.DataFrame:
-    """Return the rows that are visible in a line: of many, the ends, gaps and extremes of small pieces."""
-    if len(rows) <= DENSE:
-        return rows
-    kept, count = {0, len(rows) - 1}, len(rows)
-    linear, logarithmic = np.linspace(0, count, BINS + 1), np.geomspace(1, count, BINS // 4)  # as the axis may be
-    ends = np.unique(np.append(linear, logarithmic).astype(int))
-    for column in columns:
-        values = rows[column].to_numpy(float)
-        gaps = np.isnan(values)
-        for sign in (1, -1):
-            ranks = np.where(gaps, np.inf, sign * values)
-            kept |= {begin + int(ranks[begin:end].argmin()) for begin, end in pairwise(ends.tolist())}
-    return rows.iloc[sorted(kept)]
 
 
 def _line(ax: Axes, rows: pd.DataFrame, x: str, y: str, style: Style, positive: bool, **look: Any) -> None:
@@ -154,36 +137,59 @@ def _diverging(rows: pd.DataFrame, metric: str, results: Results | None) -> pd.S
 def spread(values: pd.DataFrame, key: str, metric: str, results: Results | None = None) -> pd.DataFrame:
     """Return mean, band and numbers of all, nonfinite and diverging runs, for each value of ``key``.
 
-    Mean and band are NaN if a run is nonfinite or lacks the metric, since they would only be those of the other seeds.
+    Mean and band are NaN if a run diverged or lacks the metric, since they would only be those of the other seeds.
     """
     needed = dict.fromkeys(("run_id", "seed", key, metric))  # other labels would take most of the time
     table = values[[name for name in needed if name in values]]
     groups = table.assign(off=_diverging(values, metric, results), gone=values["state"] == "nonfinite").groupby(key)
     out = over_seeds(groups, metric).assign(nonfinite=groups["gone"].sum(), diverging=groups["off"].sum())
-    out.loc[out["nonfinite"] > 0, ["mean", "low", "high"]] = np.nan
+    out.loc[out["nonfinite"] + out["diverging"] > 0, ["mean", "low", "high"]] = np.nan
     return out.reset_index()
+
+
+def mark_of(point: Mapping[Any, Any]) -> str:
+    """Return the mark of a row of ``spread``; empty if none of its runs diverged."""
+    return NONFINITE if point["nonfinite"] > 0 else DIVERGING if point["diverging"] > 0 else ""
+
+
+def single_runs(
+    values: pd.DataFrame, table: pd.DataFrame, key: str, metric: str, results: Results | None = None
+) -> pd.DataFrame:
+    """Return the runs to draw one by one beside ``table``, the ``spread`` of these values."""
+    few = values[values[key].isin(table.loc[(table["runs"] < BAND_FROM) | (table["nonfinite"] > 0), key])]
+    return few[(few["state"] != "nonfinite") & ~_diverging(few, metric, results)]
+
+
+def without_zeros(ax: Axes, x: pd.Series, table: pd.DataFrame, style: Style) -> pd.DataFrame:
+    """Return the rows of ``spread`` to draw: on a logarithmic axis, means of 0 are marked at its lower edge instead."""
+    if ax.get_yscale() != "log":
+        return table
+    _mark_zeros(ax, x[table["mean"] == 0], style)
+    return _without_zeros(table, "mean")
 
 
 def draw_against_setting(
     ax: Axes, values: pd.DataFrame, key: str, metric: str, style: Style, results: Results | None = None
 ) -> pd.DataFrame:
-    """Draw final values against a setting, with their band. Diverged runs are marked at the worst end of the axis."""
+    """Draw final values against a setting, with their band. Diverged runs are marked at the worst end of the axis.
+
+    The scale of the axis must be set before, since zeros are marked on a logarithmic axis alone.
+    """
     table = spread(values, key, metric, results)
-    gone = (table["nonfinite"] > 0) | (table["diverging"] > 0)
+    marks = pd.Series([mark_of(point) for point in table.to_dict("records")], table.index, dtype=object)
     look: dict[str, Any] = {"color": style.color, "ls": style.dash, "lw": style.width}
     marker: dict[str, Any] = {"marker": style.marker, "ms": style.size, "markeredgewidth": 0}
-    ax.plot(table[key], table["mean"].where(~gone), **look, **marker)
-    known = (table["runs"] >= BAND_FROM) & ~gone
-    if known.any():
-        shaded(ax, table[key], table.where(known), style)
-    few = values[values[key].isin(table.loc[(table["runs"] < BAND_FROM) | (table["nonfinite"] > 0), key])]
-    alive = few[(few["state"] != "nonfinite") & ~_diverging(few, metric, results)]
+    shown = without_zeros(ax, table[key], table, style)
+    ax.plot(shown[key], shown["mean"], **look, **marker)
+    known = shown.dropna(subset="mean")
+    if (banded := shown["mean"].notna() & (shown["runs"] >= BAND_FROM)).any():
+        shaded(ax, shown[key], shown.where(banded), style)
+    alive = single_runs(values, table, key, metric, results)
     ax.plot(alive[key], alive[metric], color=style.color, ls="", marker=style.marker, ms=2, alpha=0.6)
-    for number, point in table[gone].iterrows():
-        mark = NONFINITE if point["nonfinite"] > 0 else DIVERGING
-        height = edge(ax, point[key], style, mark, bottom=more_is_better(metric, results))
-        if mark == DIVERGING and number and not gone[number - 1]:  # a line towards the mark
-            before = table.loc[number - 1]
+    for number, point in table[marks != ""].iterrows():
+        height = edge(ax, point[key], style, marks[number], bottom=more_is_better(metric, results))
+        if marks[number] == DIVERGING and number - 1 in known.index:  # a line towards the mark
+            before = known.loc[number - 1]
             thin = {"arrowstyle": "-", "shrinkA": 0, "shrinkB": 3, **look, "lw": 0.5 * style.width}
             where: Any = {"xycoords": ax.get_xaxis_transform(), "textcoords": "data", "annotation_clip": False}
             ax.annotate("", (point[key], height), (before[key], before["mean"]), arrowprops=thin, **where)
@@ -196,8 +202,7 @@ def draw_without_setting(
     """Draw the final value of a method without a stepsize as a horizontal line with its band."""
     table = spread(values.assign(x=0.0), "x", metric, results)
     (row,) = table.to_dict("records")
-    if row["nonfinite"] or row["diverging"]:
-        mark = NONFINITE if row["nonfinite"] else DIVERGING
+    if mark := mark_of(row):
         look = {"color": style.color, "marker": SHAPE[mark], "ls": "", "clip_on": False, "label": mark}
         ax.plot(0.98, 0.02 if more_is_better(metric, results) else 0.98, transform=ax.transAxes, **look)
     elif row["runs"] >= BAND_FROM:

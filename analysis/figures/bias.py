@@ -38,6 +38,8 @@ def draw(results: Results, request: FigureOptions) -> Picture:
     figure, axes = panels(1, len(DISTANCES), 2.3, look=look, sharey=True)
     drawn, used, notes, rules = [], set[str](), what_else(results, found, but=[SLOW, CONTENT]), list[str]()
     entries: list[tuple[Style, str, dict[str, float | str]]] = []
+    for ax, metric in zip(axes[0], DISTANCES, strict=True):
+        log_scale(ax, found[metric], metric)
     for form, runs in ((0, found[~weighted]), (1, found[weighted])):
         if runs.empty:
             continue
@@ -52,8 +54,7 @@ def draw(results: Results, request: FigureOptions) -> Picture:
                 table = draw_against_setting(ax, mine, SLOW, metric, line, results)
                 drawn.append(table.assign(algo=algo, equal_weights=bool(form)))
             entries.append((line, f"{line.label}, equal weights" if form else line.label, values.get(algo, {})))
-    for ax, (metric, title) in zip(axes[0], DISTANCES.items(), strict=True):
-        log_scale(ax, found[metric], metric)
+    for ax, title in zip(axes[0], DISTANCES.values(), strict=True):
         factors_axis(ax, found[SLOW])
         letter_panel(ax, title)
     axes[0, 0].set_ylabel("final distance of x̄")

@@ -48,6 +48,7 @@ def draw(results: Results, request: FigureOptions) -> Picture:
     drawn = []
     for row, kind in enumerate(kinds):
         for ax, form in zip(axes[row], forms, strict=True):
+            log_scale(ax, runs[metric], metric)
             some = runs[(runs["links"] == kind) & (runs[HOW] == form)]
             for algo, style in look.items():
                 if not (mine := some[some["algo"] == algo]).empty:
@@ -55,7 +56,6 @@ def draw(results: Results, request: FigureOptions) -> Picture:
                     drawn.append(table.assign(algo=algo, links=kind, semantics=form))
             letter_panel(ax, f"lost messages: {form.replace('_', ' ')}")
             ax.set_xlabel(KINDS.get(kind, P))
-            log_scale(ax, runs[metric], metric)
         axes[row, 0].set_ylabel(metric_name(metric, results))
     legend(figure, [legend_entry(style, with_values(style.label, [values.get(a, {})])) for a, style in look.items()])
     notes += [HANDLING[form] for form in forms if form in HANDLING]

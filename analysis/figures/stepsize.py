@@ -198,6 +198,7 @@ def _draw_panel(
     ax: Axes, panel: Panel, look: dict[str, Style], option: str, results: Results
 ) -> Iterator[pd.DataFrame]:
     """Draw one panel, and yield the plotted numbers."""
+    log_scale(ax, panel.runs[panel.metric], panel.metric)
     for algo, style in look.items():
         mine = panel.runs[panel.runs["algo"] == algo]
         if mine.empty:
@@ -213,5 +214,4 @@ def _draw_panel(
     values = panel.runs[option]
     if option == "eta" or (values.min() > 0 and values.max() >= 10 * values.min()):
         ax.set(xscale="log")
-    log_scale(ax, panel.runs[panel.metric], panel.metric)
     letter_panel(ax, panel.title)

@@ -10,6 +10,7 @@ import pandas as pd
 from analysis.claims.evidence import Case, case, evidence
 from analysis.results.labels import direction
 from analysis.results.results import Results
+from analysis.study.families import most_run
 from analysis.study.reported import reported_all
 from analysis.study.select import problems
 from reproduction.evidence.settings import POINTS, in_words, of, plain, written
@@ -47,7 +48,7 @@ def beside_the_complete_graph(
     results: Results, metric: str, algo: str = "dsgd", eta: float | None = None
 ) -> list[Beside]:
     """Every problem that was also run on the complete graph, with the common seeds and stepsizes. A method with a
-    stepsize needs at least three of them, or the one given."""
+    stepsize needs at least three of them, or the one given. Of the options of a graph, the most frequent are kept."""
     finals = results.finals
     mine = of(finals[plain(finals) & (finals["topology"] != "row_stochastic")], algo)
     mine = mine if eta is None else mine[mine["eta"] == eta]
@@ -55,6 +56,7 @@ def beside_the_complete_graph(
     for _, runs in problems(results, mine, but=("topology",)):
         if not (runs["topology"] == "complete").any():
             continue
+        runs, _ = most_run(runs, "topology", ())
         graphs = {str(graph): written(results, some) for graph, some in runs.groupby("topology")}
         whole = graphs.pop("complete")
         for some in graphs.values():

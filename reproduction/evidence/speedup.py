@@ -48,15 +48,16 @@ def exponent_of_control(
     """Exponent of n in the mean gradient norm when only one factor changes with n (see the figure of the controls)."""
     names = [control] if isinstance(control, str) else control
     out = []
-    for name, runs in ((name, controls(results, algo).get(name)) for name in names):
+    found, _ = controls(results, algo)
+    for name, runs in ((name, found.get(name)) for name in names):
         if runs is None:
             raise NoData(f"{algo} has no runs of the control '{name}'")
         for schedule, some in runs.groupby("schedule", sort=False):
             for last in (1.0, 0.2):
                 means = some["run_id"].map(means_over_steps(results, some, metric, last))
-                found = exponents(some["n"], means, some["seed"])
+                each = exponents(some["n"], means, some["seed"])
                 also = f", {name}" if len(names) > 1 else ""
-                out.append(case(f"{label(algo)}, {schedule}{also}, {_part(last)}", found, len(some)))
+                out.append(case(f"{label(algo)}, {schedule}{also}, {_part(last)}", each, len(some)))
     return out
 
 

@@ -17,6 +17,7 @@ from analysis.study.figure_options import FigureOptions
 from analysis.study.select import refuse_unless
 from analysis.study.statistics import exponents, mean
 from reproduction.study.controls import CONTROLS, controls, means_over_steps
+from reproduction.study.families import stepsizes_in_words
 
 PARTS = {1.0: ("mean over all steps", "o"), 0.2: ("mean over the last 20 % of the steps", "D")}
 THEORY = -0.25
@@ -30,7 +31,7 @@ THEORY = -0.25
 )
 def draw(results: Results, request: FigureOptions) -> Picture:
     algo = request.reference or "dnasa"
-    found = controls(results, algo)
+    found, choices = controls(results, algo)
     refuse_unless(bool(found), f"{method_name(algo, results)} has no runs with the stepsizes of other numbers of nodes")
     look = styles([algo], results)[algo]
     schedules = [
@@ -66,6 +67,8 @@ def draw(results: Results, request: FigureOptions) -> Picture:
     theory = Line2D([], [], color=INK, lw=0.8, ls=":", label="theory: −1/4 (fixed schedule, all steps)")
     legend(figure, [*entries, theory])
     notes = [
+        *choices,
+        *stepsizes_in_words(results, pd.concat(found.values())),
         "the exponent is the slope of a least-squares fit in logarithms, one fit per seed",
         "horizontal bars show 95 % confidence intervals over the seeds (Student's t)",
     ]

@@ -8,11 +8,11 @@ import numpy as np
 import pandas as pd
 from matplotlib.lines import Line2D
 
-from analysis.drawing.lines import BAND_FROM, spread
+from analysis.drawing.lines import SHAPE, mark_of, single_runs, spread
 from analysis.drawing.panels import Picture, legend, letter_panel, panels
 from analysis.drawing.style import INK, PAGE, styles
 from analysis.figures import figure
-from analysis.results.labels import metric_name
+from analysis.results.labels import metric_name, more_is_better
 from analysis.results.results import Results
 from analysis.study.figure_options import FigureOptions
 from reproduction.study.families import VARIED, variants, variants_in_words
@@ -75,17 +75,19 @@ def _order(finals: pd.DataFrame, algo: str) -> list[str]:
 
 
 def _dot(ax: Any, runs: pd.DataFrame, metric: str, y: float, style: Any, number: int) -> pd.DataFrame:
-    table = spread(runs.assign(x=0.0), "x", metric)
-    row = table.iloc[0]
+    runs = runs.assign(x=0.0)
+    table = spread(runs, "x", metric)
+    (row,) = table.to_dict("records")
     filled = style.color if number % 2 == 0 else "white"
-    alive = runs[(runs["state"] == "done") & np.isfinite(runs[metric].astype(float))]
-    if row["nonfinite"] or row["runs"] < BAND_FROM:
+    alive = single_runs(runs, table, "x", metric)
+    if len(alive):
         ax.plot(alive[metric], np.full(len(alive), y), ls="", marker="o", ms=2.2, color=style.color)
     else:
         ax.plot([row["low"], row["high"]], [y, y], color=style.color, lw=0.9)
         ax.plot(row["mean"], y, marker="o", ms=3.6, mfc=filled, mec=style.color, ls="")
-    if row["nonfinite"]:
-        ax.plot(0.99, y, transform=ax.get_yaxis_transform(), marker="x", color=style.color, ls="")
+    if mark := mark_of(row):
+        look = {"marker": SHAPE[mark], "color": style.color, "ls": "", "label": mark, "clip_on": False}
+        ax.plot(0.01 if more_is_better(metric) else 0.99, y, transform=ax.get_yaxis_transform(), **look)
     first = runs.iloc[0]
     return table.assign(metric=metric, algo=first["algo"], change=first["change"], split=first["split"]).drop(
         columns="x"

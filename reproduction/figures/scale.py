@@ -75,6 +75,7 @@ def _draw(results: Results, request: FigureOptions, units: Units) -> Picture:
     look = styles(runs["algo"].unique(), results)
     figure, axes = panels(1, 1, 2.1, look=look)
     ax, drawn = axes[0, 0], []
+    log_scale(ax, runs[metric], metric)
     for algo, style in look.items():
         mine = runs[runs["algo"] == algo]
         drawn.append(draw_against_setting(ax, mine, label, metric, style, results).assign(algo=algo, **key))
@@ -82,7 +83,6 @@ def _draw(results: Results, request: FigureOptions, units: Units) -> Picture:
     divided = "c" if units.power == 1 else "c²"
     loss = f"test loss of {units.f}, divided by {divided}"
     ax.set(xscale="log", xlabel="factor c", ylabel=loss if metric == "test_loss" else metric_name(metric, results))
-    log_scale(ax, runs[metric], metric)
     letter_panel(ax, f"{name_of(key['dataset'])}, {key['topology']} graph: minimizing {units.f}")
     data = pd.concat(drawn, ignore_index=True)
     legend(figure, [legend_entry(style) for style in look.values()])

@@ -8,8 +8,9 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
-from analysis.drawing.lines import curve, edge, spread
-from analysis.drawing.panels import NONFINITE, Picture, legend, legend_entry, letter_panel, panels
+from analysis.drawing.bars import draw_with_error_bars
+from analysis.drawing.lines import curve
+from analysis.drawing.panels import Picture, legend, legend_entry, letter_panel, panels
 from analysis.drawing.style import INK, Style, styles
 from analysis.figures import figure
 from analysis.results.errors import NoData
@@ -25,6 +26,8 @@ THEORY = {("dnasa", "nodes"): -0.25, ("dnasa", "steps"): -0.25, ("dsgt", "steps"
 the root of the mean square, which is at least the mean."""
 
 LETTERS = {"nodes": "n", "steps": "T"}
+FIXED = {"nodes": "steps", "steps": "nodes"}
+"""The number that is the same in all runs of a fit."""
 LINEAR = "a bound (nT)^(−1/4) on the gradient norm is a linear speed-up: n nodes need 1/n of the iterations of one node"
 FITTED = "the exponents are those of the mean of ‖∇f(x̄)‖ over all steps"
 
@@ -60,17 +63,27 @@ def draw(results: Results, request: FigureOptions) -> Picture:
     notes += [LINEAR, FITTED] if len(rates) else [LINEAR]
     for ax, key in zip(axes[:, 2] if len(rates) else [], ("nodes", "steps"), strict=False):
         used |= _fits(ax, finals, key, rates, drawn, styles(finals["algo"].unique(), results))
-    for _, rate in rates.iterrows():
-        letter = LETTERS[rate["of"]]
-        promised = f"; theory: at most of order {letter}^(−1/4)" if np.isfinite(rate["theory"]) else ""
-        span = f" [{rate['low']:+.3f}, {rate['high']:+.3f}]" if np.isfinite(rate["low"]) else ""
-        found = f"fitted exponent of {letter} at {rate['at']}: {rate['exponent']:+.3f}{span}{promised}"
-        notes.append(f"{method_name(rate['algo'], results)}, {found}")
+    notes += [f"{method_name(rate['algo'], results)}, {_in_words(rate)}" for rate in rates.to_dict("records")]
     notes += ["brackets: 95 % confidence intervals over the seeds (Student's t)"] if rates["low"].notna().any() else []
     legend(figure, [legend_entry(shade, f"{style.label}, {shade.label}", marker=False) for shade in shades.values()])
     title = f"Linear speed-up: {style.label} with more nodes"
     title += ", and the fitted exponents of n and T" if len(rates) else ""
     return Picture(figure, pd.concat([*drawn, rates], ignore_index=True), used, notes, title)
+
+
+def _in_words(rate: dict[str, Any]) -> str:
+    letter = LETTERS[rate["of"]]
+    where = f"fitted exponent of {letter} at {rate['at']}"
+    if not np.isfinite(rate["exponent"]):
+        return f"{where}: none, since a run diverged or a seed lacks a run"
+    promised = f"; theory: at most of order {letter}^(−1/4)" if np.isfinite(rate["theory"]) else ""
+    span = f" [{rate['low']:+.3f}, {rate['high']:+.3f}]" if np.isfinite(rate["low"]) else ""
+    return f"{where}: {rate['exponent']:+.3f}{span}{promised}"
+
+
+def _at(number: str, value: int) -> str:
+    """For example n = 4."""
+    return f"{LETTERS[number]} = {value}"
 
 
 def _leading(results: Results, wanted: str | None) -> tuple[str, pd.DataFrame]:
@@ -98,43 +111,39 @@ def exponents(finals: pd.DataFrame) -> pd.DataFrame:
 
     for algo, runs in fixed.groupby("algo"):
         longest = runs["steps"].max()
-        add(str(algo), "nodes", f"T = {longest}", runs[runs["steps"] == longest])
+        add(str(algo), "nodes", _at("steps", longest), runs[runs["steps"] == longest])
         for nodes, some in runs.groupby("nodes"):
-            add(str(algo), "steps", f"n = {nodes}", some)
+            add(str(algo), "steps", _at("nodes", nodes), some)
     return pd.DataFrame(out, columns=["algo", "of", "at", "exponent", "low", "high", "seeds", "theory"])
 
 
 def _fits(
     ax: Axes, finals: pd.DataFrame, key: str, rates: pd.DataFrame, drawn: list[pd.DataFrame], look: dict[str, Style]
 ) -> set[str]:
-    """Mean gradient norm against n or T on log axes, with the slope of the theory through the first point."""
+    """Mean gradient norm against n or T on log axes, with the slope of the theory through the first point.
+
+    Against T, the runs are those of the last fit: the largest n with several T.
+    """
     fixed = finals[finals["schedule"] == "fixed"]
     used: set[str] = set()
+    ax.set(xscale="log", yscale="log", xlabel="number of nodes n" if key == "nodes" else "number of steps T", ylabel="")
     for algo, style in look.items():
         mine = fixed[fixed["algo"] == algo]
         fits = rates[(rates["algo"] == algo) & (rates["of"] == key)]
         if fits.empty:
             continue
-        if key == "nodes":
-            mine = mine[mine["steps"] == mine["steps"].max()]
-        else:
-            mine = mine[mine["nodes"] == mine["nodes"].max()]
-            fits = fits.iloc[[-1]]
-        table = spread(mine, key, "grad_norm_mean")
-        at = "" if key == "nodes" else f", {fits['at'].iloc[0]}"
-        label = f"{style.label}{at}: slope {fits['exponent'].iloc[0]:+.3f}".replace("slope -", "slope −")
-        ax.errorbar(
-            table[key], table["mean"], [table["mean"] - table["low"], table["high"] - table["mean"]],
-            color=style.color, ls=style.dash, marker=style.marker, lw=1, capsize=1.5, label=label,
-        )  # fmt: skip
-        if (algo, key) in THEORY and algo == "dnasa":
-            line = table["mean"].iloc[0] * (table[key] / table[key].iloc[0]) ** THEORY[algo, key]
+        fit, other = fits.iloc[-1], FIXED[key]
+        mine = mine[[_at(other, value) == fit["at"] for value in mine[other]]]
+        at = "" if key == "nodes" else f", {fit['at']}"
+        slope_of = f"slope {fit['exponent']:+.3f}" if np.isfinite(fit["exponent"]) else "no slope"
+        label = f"{style.label}{at}: {slope_of}".replace("slope -", "slope −")
+        table = draw_with_error_bars(ax, mine, key, "grad_norm_mean", style, capsize=1.5, label=label)
+        known = table.dropna(subset="mean")
+        if (algo, key) in THEORY and algo == "dnasa" and len(known):
+            line = known["mean"].iloc[0] * (table[key] / known[key].iloc[0]) ** THEORY[algo, key]
             ax.plot(table[key], line, color=INK, lw=0.8, ls=":", label=f"theory: slope −{-THEORY[algo, key]:.2f}")
-        for place in table.loc[table["nonfinite"] > 0, key]:
-            edge(ax, place, style, NONFINITE)
         drawn.append(table.rename(columns={key: "x"}).assign(setting=key, algo=algo, metric="grad_norm_mean"))
         used |= set(mine["run_id"])
-    ax.set(xscale="log", yscale="log", xlabel="number of nodes n" if key == "nodes" else "number of steps T", ylabel="")
     ticks = sorted(fixed[key].unique())
     ax.set_xticks(ticks, [f"{tick}" for tick in ticks])
     ax.minorticks_off()

@@ -6,7 +6,10 @@ import numpy as np
 import pandas as pd
 
 from analysis.results.results import Results
-from analysis.study.select import has_no_variant
+from analysis.study.families import most_run
+from analysis.study.select import has_no_variant, problems, what_else
+from analysis.study.settings import neutral_first
+from reproduction.study.families import usual_options
 
 PRINTED, COMPLETE, AVERAGING = "as printed", "no graph", "averaging alone"
 NOISY, FORMULA = "formula alone, with noise", "formula alone"
@@ -19,13 +22,32 @@ CONTROLS = {
 }
 
 
-def controls(results: Results, algo: str = "dnasa") -> dict[str, pd.DataFrame]:
-    """By control: the runs of the longest horizon, with the changing number as column ``n``."""
+CHANGED = ("nodes", "topology", "schedule_nodes", "dataset.exact")
+"""Labels in which the runs of the controls of one problem differ."""
+
+
+def controls(results: Results, algo: str = "dnasa") -> tuple[dict[str, pd.DataFrame], list[str]]:
+    """Return the runs of each control, with the changing number as column ``n``, and notes on their problem.
+
+    They are the runs of one problem, that with most of them, at its longest horizon. Of the options of the method and
+    of the graphs, the most frequent value is kept.
+    """
     finals = results.finals
     mine = finals[has_no_variant(finals) & (finals["algo"] == algo) & (finals["dataset"] == "synthetic")]
-    if "schedule_nodes" not in mine or mine.empty:
-        return {}
-    mine = mine[(mine["steps"] == mine["steps"].max()) & (mine["scale"] == 1.0)]
+    mine = mine[mine["topology"].isin(["ring", "complete"])]
+    if "schedule_nodes" not in mine:
+        return {}, []
+    best: dict[str, pd.DataFrame] = {}
+    notes: list[str] = []
+    for _, runs in neutral_first(problems(results, mine, but=(*CHANGED, "steps"))):
+        runs, graphs = most_run(usual_options(results, runs[runs["steps"] == runs["steps"].max()]), "topology", ())
+        found = _by_control(runs)
+        if sum(map(len, found.values())) > sum(map(len, best.values())):
+            best, notes = found, [*what_else(results, runs, CHANGED), *graphs]
+    return best, notes
+
+
+def _by_control(mine: pd.DataFrame) -> dict[str, pd.DataFrame]:
     formula, exact = mine["schedule_nodes"], mine["dataset.exact"].astype(bool)
     fewest = mine.loc[mine["nodes"] > 1, "nodes"].min()
     several, ring = mine["nodes"] > 1, mine["topology"] == "ring"
@@ -37,7 +59,10 @@ def controls(results: Results, algo: str = "dnasa") -> dict[str, pd.DataFrame]:
         FORMULA: ~several & formula.notna() & exact,
     }
     n = mine["nodes"].where(several, formula)
-    runs = {name: mine[keep & (exact == (name == FORMULA))].assign(n=n) for name, keep in which.items()}
+    mine = mine.assign(n=n)
+    runs = {name: mine[keep & (exact == (name == FORMULA))] for name, keep in which.items()}
+    # n nodes with the stepsizes for n nodes are one run under two names; so is one node on several graphs
+    runs = {name: some.drop_duplicates(["schedule", "n", "seed"]) for name, some in runs.items()}
     return {name: some for name, some in runs.items() if some["n"].nunique() >= 2}
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from analysis.results.labels import method_name, name_of
@@ -113,6 +112,16 @@ def stepsizes_in_words(results: Results, finals: pd.DataFrame) -> list[str]:
     return [f"stepsizes: {'; '.join(words)}"] if words else []
 
 
+def usual_options(results: Results, runs: pd.DataFrame) -> pd.DataFrame:
+    """Return the runs of every method with the most frequent value of each option, except the schedule."""
+    options = [c for c in results.options if c in runs and c not in AS_WRITTEN and c != "schedule"]
+    for option in options:
+        if runs[option].nunique(dropna=False) > 1:
+            each = [most_frequent(mine, str(algo), option) for algo, mine in runs.groupby("algo", sort=False)]
+            runs = runs[pd.concat(each).reindex(runs.index)]
+    return runs
+
+
 @lru_cache(maxsize=2)  # several claims share these runs
 def speedup_runs(results: Results, algo: str = "dnasa") -> pd.DataFrame:
     """Runs of a method on one problem with different numbers of nodes, and runs of other methods on it."""
@@ -121,11 +130,7 @@ def speedup_runs(results: Results, algo: str = "dnasa") -> pd.DataFrame:
     for _, runs in neutral_first(problems(results, finals[has_no_variant(finals)], but=("nodes", "steps"))):
         if runs[runs["algo"] == algo]["nodes"].nunique() < 2 or (best is not None and len(runs) <= len(best)):
             continue  # the selection below only removes runs
-        for option in results.numbers:  # keep the most frequent value of each option
-            usual = runs.groupby("algo")[option].transform(
-                lambda values: values.mode().iloc[0] if values.notna().any() else np.nan
-            )
-            runs = runs[runs[option].isna() | (runs[option] == usual)]
+        runs = usual_options(results, runs)
         widths = runs[runs["algo"] == algo]["nodes"].nunique()
         if widths >= 2 and (best is None or len(runs) > len(best)):
             best = runs

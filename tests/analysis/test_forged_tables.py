@@ -11,7 +11,7 @@ import pytest
 from rich.console import Console
 
 from analysis import load, make_figures
-from analysis.drawing.lines import BINS, DENSE, thinned
+from analysis.drawing.thinned import BINS, DENSE, thinned
 from analysis.report.commands import run_command
 from analysis.results import index
 from analysis.results.archive import RUNS, write_archive

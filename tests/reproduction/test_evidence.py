@@ -10,7 +10,10 @@ from scipy import stats
 
 from analysis.claims.evidence import EVIDENCE, Case, Summary, case, difference, gather
 from analysis.claims.verdicts import Claim, claims, judge, settled
+from analysis.figures import drawings
+from analysis.results.errors import NoData
 from analysis.results.results import Results
+from analysis.study.figure_options import FigureOptions
 from analysis.study.statistics import Grid, mean
 from bench.base.errors import UserError
 from reproduction.document import SET
@@ -299,6 +302,16 @@ def test_how_far_from_the_complete_graph():
     )
 
 
+def test_a_graph_with_other_weights_is_not_mixed_in():
+    """Four seeds of the ring were also run with other weights, which end ten times higher."""
+    rows = [dict(row, **{"topology.weights": "usual"}) for row in on_both_graphs()]
+    ring = [row for row in rows if row["topology"] == "ring" and row["seed"] < 4]
+    more = [dict(row, train=10 * row["train"], **{"topology.weights": "other"}) for row in ring]
+    found = only(beside_the_complete_graph(made([*more, *rows]), "train_loss"))
+    assert found.here == pytest.approx(RING)
+    assert found.whole == pytest.approx(WHOLE)
+
+
 def test_equal_results_on_both_graphs_are_no_effect():
     """A difference of exactly 0 at every seed settles that there is none."""
     results = made(on_both_graphs())
@@ -391,6 +404,16 @@ def test_the_best_method_by_a_given_criterion():
 def test_rho_beside_the_printed():
     results = made(end("dnasa", DNASA), [{"mixing": {"rho": 0.8047}}] * 5)
     assert only(distance_from_printed_rho(results, {"random": 0.805, "ladder": 0.9})).found.value == pytest.approx(3e-4)
+
+
+def test_rho_is_that_of_the_usual_weights_over_reliable_links():
+    ours = [{"topology.weights": "max_degree", "links": "reliable"}] * 3
+    rows = [*ours, {"topology.weights": "metropolis", "links": "reliable"}]
+    rows += [{"topology.weights": "max_degree", "links": "lossy"}] * 4
+    rho = [0.8047] * 3 + [0.5] + [0.96] * 4
+    rows = [{**row, "algo": "dsgd", "seed": seed, "end": 0.1} for seed, row in enumerate(rows)]
+    found = only(distance_from_printed_rho(made(rows, [{"mixing": {"rho": one}} for one in rho]), {"ring": 0.805}))
+    assert (found.found.value, found.runs) == (pytest.approx(3e-4), 3)
 
 
 def curves(rows: list[dict], steps: list[int], values: Callable[[dict, int], float], metric: str) -> Results:
@@ -486,6 +509,63 @@ def test_controls_change_one_thing():
     for control, exponent in expected.items():
         for one in exponent_of_control(results, control):
             assert one.each == pytest.approx([exponent] * 5), control
+
+
+def with_intruders() -> list[dict]:
+    """Two controls on one problem, with runs of other problems and options, all of 20 nodes and as many steps."""
+    ours = {"steps": 400, "batch_size": 1, "dataset.exact": False, "topology.weights": "max_degree", "form": "one"}
+    rows = nodes_and_seeds(**ours)
+    rows += [row for row in nodes_and_seeds(**ours, schedule_nodes=5) if row["nodes"] > 5]
+    most = [row for row in rows if row["nodes"] == 20 and row["seed"] < 4]
+    others = ({"batch_size": 16}, {"topology.weights": "metropolis"}, {"form": "two"}, {"links": "lossy"})
+    return [*(dict(row, **other, other=True) for other in others for row in most), *rows]
+
+
+def from_intruders() -> Results:
+    """n^(−1/2) as printed and n^(−1/4) with the stepsizes of five nodes; the other runs end at 1000."""
+
+    def value(run: dict, t: int) -> float:
+        if run.get("other"):
+            return 1000.0
+        return (1 + run["seed"]) * (run["nodes"] / 5) ** (-0.25 if run.get("schedule_nodes") else -0.5)
+
+    rows = [{"links": "reliable", **row} for row in with_intruders()]
+    found = curves(rows, [0, 400], value, "grad_norm")
+    return replace(found, runs=found.runs.drop(columns="other"))
+
+
+def test_controls_are_runs_of_one_problem():
+    results = from_intruders()
+    for control, exponent in {"as printed": -0.5, "averaging alone": -0.25}.items():
+        for one in exponent_of_control(results, control):
+            assert (one.each, one.runs) == (pytest.approx([exponent] * 5), 15), control
+    picture = drawings()["controls"].draw(results, FigureOptions())
+    assert len(picture.runs) == 25
+    assert any("batch_size=1" in note for note in picture.notes)
+    assert any("max_degree" in note for note in picture.notes)
+
+
+def test_a_control_that_nobody_ran_has_no_runs():
+    with pytest.raises(NoData, match="no graph"):
+        exponent_of_control(from_intruders(), "no graph")
+
+
+def test_n_nodes_told_that_they_are_n_nodes_count_once():
+    rows = nodes_and_seeds(steps=400, **{"dataset.exact": False})
+    rows += nodes_and_seeds(steps=400, schedule_nodes=5, **{"dataset.exact": False})
+    results = curves(rows, [0, 400], lambda run, t: float(run["nodes"]), "grad_norm")
+    for one in exponent_of_control(results, "averaging alone"):
+        assert one.runs == 15
+
+
+def test_exponents_keep_one_value_of_an_option_that_is_a_word():
+    rows = nodes_and_seeds(steps=400, form="one")
+    rows += [dict(row, form="two") for row in rows if row["seed"] < 4]
+    results = curves(
+        rows, [0, 400], lambda run, t: (1 if run["form"] == "one" else run["nodes"]) / run["nodes"], "grad_norm"
+    )
+    found = only(exponent_of_nodes(results, "fixed"))
+    assert (found.each, found.runs) == (pytest.approx([-1.0] * 5), 15)
 
 
 def test_the_loss_of_the_most_nodes_as_a_multiple():

@@ -1,9 +1,14 @@
 """The paper's own figures from small real sweeps."""
 
+from dataclasses import replace
+from itertools import product
+
 import numpy as np
+import pandas as pd
 import pytest
 
 import reproduction.register  # noqa: F401 (registers the figures and tables)
+from analysis.drawing.panels import DIVERGING, NONFINITE, NOTES, has_mark
 from analysis.figures import drawings
 from analysis.study.figure_options import FigureOptions
 from analysis.tables import table_makers
@@ -30,6 +35,68 @@ def test_speedup_fits_the_exponents(drawn, finals):
     curve = data[(data["schedule"] == "diminishing") & (data["nodes"] == 2) & (data["metric"] == "test_loss")]
     last = of(finals, dataset="synthetic", schedule="diminishing", nodes=2)["test_loss"].mean()
     assert curve.sort_values("step")["mean"].iloc[-1] == pytest.approx(last)
+
+
+def of_speed(ends: dict[tuple[int, int], float], gone: tuple[int, int] | None = None, state: str = "diverging"):
+    """Runs of D-NASA by nodes and steps with these means of the gradient norm; seed 0 at ``gone`` diverged."""
+    ours = {"algo": "dnasa", "dataset": "synthetic", "schedule": "fixed", "multiplier": 1.0}
+    points = [(n, steps, seed) for n, steps in ends for seed in range(5)]
+    rows = [
+        {**ours, "nodes": n, "steps": steps, "seed": seed, "end": 0.1}
+        | ({"state": state} if (n, steps) == gone and not seed else {})
+        for n, steps, seed in points
+    ]
+    found = made(rows)
+    means = [1e30 if (n, t) == gone and not seed else ends[n, t] for n, t, seed in points]
+    if state == "nonfinite":
+        means = [np.nan if mean == 1e30 else mean for mean in means]
+    rows = found.rows.assign(grad_norm_mean=np.repeat(means, 3))
+    return replace(found, rows=rows)
+
+
+def with_both_schedules(found):
+    """The same runs once more with the diminishing schedule: the panel of T is in the second row."""
+    also = found.runs.assign(schedule="diminishing", run_id="also " + found.runs["run_id"], state="done")
+    rows = found.rows.assign(run_id="also " + found.rows["run_id"], grad_norm_mean=1.0)
+    facts = {run: {} for run in (*found.runs["run_id"], *also["run_id"])}
+    return replace(found, runs=pd.concat([found.runs, also]), rows=pd.concat([found.rows, rows]), facts=facts)
+
+
+MEANS = {(2, 100): 8.0, (4, 100): 4.0, (2, 200): 6.0, (4, 200): 2.0, (8, 200): 7.0}
+
+
+def panel_of_steps(picture):
+    (ax,) = [ax for ax in picture.figure.axes if ax.get_xlabel() == "number of steps T"]
+    return ax
+
+
+def test_the_slope_and_the_points_are_of_one_number_of_nodes():
+    """Eight nodes have one T; the last fit is that of four nodes: 4 and 2, which is a slope of −1."""
+    picture = drawings()["speedup"].draw(with_both_schedules(of_speed(MEANS)), FigureOptions())
+    ax = panel_of_steps(picture)
+    labels = ax.get_legend_handles_labels()[1]
+    assert any("n = 4" in label and "−1.000" in label for label in labels), labels
+    (bars,) = ax.containers
+    assert bars.lines[0].get_xydata().tolist() == [[100, 4], [200, 2]]
+    (theory,) = [line for line in ax.lines if "theory" in str(line.get_label())]
+    assert theory.get_ydata() == pytest.approx([4, 4 * 2**-0.25])
+    drawn = picture.data[picture.data["setting"] == "steps"]
+    assert drawn[["x", "mean"]].to_numpy().tolist() == [[100, 4], [200, 2]]
+
+
+@pytest.mark.parametrize(("state", "mark"), [("diverging", DIVERGING), ("nonfinite", NONFINITE)])
+def test_a_diverged_run_leaves_no_mean_and_no_exponent(state, mark):
+    found = of_speed(MEANS, gone=(4, 200), state=state)
+    picture = drawings()["speedup"].draw(with_both_schedules(found), FigureOptions())
+    ax = panel_of_steps(picture)
+    assert has_mark(ax, mark)
+    assert ax.get_ylim()[1] < 100
+    labels = ax.get_legend_handles_labels()[1]
+    assert not any("nan" in text for text in (*labels, *picture.notes)), (labels, picture.notes)
+    drawn = picture.data[picture.data["setting"] == "steps"].set_index("x")["mean"]
+    assert drawn[100] == 4
+    assert np.isnan(drawn[200])
+    assert NOTES[mark] in picture.notes
 
 
 def test_spike_shows_both_readings_at_the_best_stepsize(drawn, finals):
@@ -97,6 +164,36 @@ def test_released_averages_neither_graphs_with_other_options_nor_stepsizes():
     for notes in (picture.notes, table.notes):
         assert any("topology.p=0.4" in note for note in notes), notes
         assert any("η=0.1" in note for note in notes), notes
+
+
+def changed_with(**first: object):
+    """As written and with independent starts; the first seed of the latter has these labels and numbers."""
+    ours = {"algo": "dsgd", "eta": 0.1, "schedule": "diminishing", "end": 0.1, "accuracy": 80.0}
+    return made(
+        [
+            {**ours, "init": init, "seed": seed, **(first if init == "independent" and not seed else {})}
+            for init, seed in product(("shared", "independent"), range(3))
+        ]
+    )
+
+
+def test_released_marks_a_run_that_diverged_and_keeps_its_accuracy():
+    picture = drawings()["released"].draw(changed_with(state="diverging", end=1e30, accuracy=50.0), FigureOptions())
+    table = picture.data.set_index(["metric", "change"])["mean"]
+    assert table["test_accuracy", "independent starts"] == pytest.approx(70)
+    assert np.isnan(table["consensus", "independent starts"])
+    accuracy, consensus = picture.figure.axes
+    assert not has_mark(accuracy, DIVERGING)
+    assert [line.get_xdata() for line in consensus.lines if line.get_label() == DIVERGING] == [[0.99]]
+    assert consensus.get_xlim()[1] < 100
+    assert NOTES[DIVERGING] in picture.notes
+
+
+def test_released_marks_a_run_that_is_not_finite_at_the_worse_end():
+    picture = drawings()["released"].draw(changed_with(state="nonfinite", end=np.nan, accuracy=50.0), FigureOptions())
+    marks = [[line.get_xdata()[0] for line in ax.lines if line.get_label() == NONFINITE] for ax in picture.figure.axes]
+    assert marks == [[0.01], [0.99]]
+    assert NOTES[NONFINITE] in picture.notes
 
 
 def test_published_numbers_are_the_ones_of_the_paper():
