@@ -147,7 +147,7 @@ def test_a_run_that_another_command_finished_with_other_source_is_failed(runs, p
     """Its folder has the state done, with numbers of the other source."""
     for module in (bench.sweep.sweep, bench.sweep.workers):
         monkeypatch.setattr(module, "reusable", lambda run: run.config.algo.name == "dnasa")
-    monkeypatch.setattr(bench.sweep.workers, "undecided", lambda run: "another version" if run.final else None)
+    monkeypatch.setattr(bench.sweep.workers, "conflict", lambda run: "another version" if run.final else None)
     with pytest.warns(UserWarning, match=r"dsgt-.* another version"):
         made = hearsay.sweep(algo=["dnasa", "dsgt", "dsgd"], topology="ring", results=place, quiet=True, **QUICK)
     assert list(made["algo"]) == ["dnasa"] * 3 + ["dsgt"] + ["dsgd"] * 3
