@@ -26,7 +26,7 @@ if __name__ == "__main__":
 
 
 from analysis.results.archive import check_target, is_archive, read_archive, write_archive
-from analysis.results.duplicates import contradicting, together
+from analysis.results.duplicates import contradicting, different, together
 from analysis.results.errors import NoData, in_sentences
 from analysis.results.fewer import with_metrics
 from analysis.results.results import Results
@@ -88,11 +88,12 @@ def _lost(archive: Path, results: Results) -> list[str]:
     if not is_archive(archive):
         return []
     try:
-        before = read_archive(archive).runs["run_id"]
+        before = read_archive(archive)
     except NoData:  # it is damaged
         return []
-    ended = results.runs.loc[results.runs["state"].isin(FINAL), "run_id"]
-    return [str(run) for run in before[~before.isin(ended)]]
+    ended = {*results.runs.loc[results.runs["state"].isin(FINAL), "run_id"]}
+    other = different([results, before])
+    return [str(run) for run in before.runs["run_id"] if run not in ended or run in other]
 
 
 def _some(names: Sequence[str]) -> str:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
+from typing import Annotated
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from bench.base.options import Count, NonNegative
+from bench.base.options import AtLeast, Count, NonNegative
 from bench.problem import Column, Evaluation, Setting, dataset, hosted_share, vector_layout
 from datasets.known import SUBOPTIMALITY, Noisy
 
@@ -38,7 +39,7 @@ class Quadratics(Noisy):
         self,
         setting: Setting,
         dimension: Count = 10,
-        condition: float = 10.0,
+        condition: Annotated[float, AtLeast(1)] = 10.0,
         spread: float = 1.0,
         noise: NonNegative = 0.0,
     ) -> None:

@@ -7,9 +7,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from analysis.results.errors import NoData
+from bench.base.board_file import yaml_of
 from bench.base.home import ROOT
 from bench.store.record import TAKEN
 
@@ -64,5 +63,5 @@ def _label(group: str, option: str, taken: set[str]) -> str:
 def _content(file: Path) -> Labels:
     if not file.is_file():
         raise NoData(f"the board names the {file.parent.name} '{file.stem}', but there is no {file}")
-    found: Labels = yaml.safe_load(file.read_text(encoding="utf-8"))
+    found: Labels = yaml_of(file)
     return found

@@ -12,8 +12,9 @@ from analysis.drawing.style import INK, Style, styles
 from analysis.drawing.symbols import with_values
 from analysis.figures import figure
 from analysis.results.columns import with_columns
-from analysis.results.labels import RHO, metric_name, name_of
+from analysis.results.labels import metric_name, name_of
 from analysis.results.results import Results
+from analysis.results.rho import mixing_of, rho_in_words, rho_text
 from analysis.study.figure_options import FigureOptions
 from analysis.study.select import as_written, first, metrics, problems, refuse_unless
 from analysis.study.settings import WATCHED, Apart, Setting, apart
@@ -38,13 +39,14 @@ def draw(results: Results, request: FigureOptions) -> Picture:
     ends, notes = among.side_by_side([key for key, _ in shown], also=("nodes", "steps"))
     letters = {"nodes": "n", "steps": "T"}
     same = [f"{letter} = {shown[0][0][c]}" for c, letter in letters.items() if len({key[c] for key, _ in shown}) == 1]
-    notes = [", ".join([name_of(shown[0][0]["dataset"]), *same]), *notes, RHO]
+    notes = [", ".join([name_of(shown[0][0]["dataset"]), *same]), *notes]
     look = styles(set().union(*(set(runs["algo"]) for _, runs in shown)), results)
+    notes += rho_in_words(results, set().union(*(runs["run_id"] for _, runs in shown)))
     names = metrics(results.of(pd.concat([runs for _, runs in shown])), request.metrics, SHOWN)
     figure, axes = panels(len(names), len(shown), 1.65, look=look, sharey="row", sharex="col")
     drawn, used, bounded, settings = [], set(), set(), defaultdict(list)
     for column, (key, runs) in enumerate(shown):
-        rho = runs["rho"].iloc[0]  # unknown for some networks with packet loss
+        rho, network = runs["rho"].iloc[0], mixing_of(results, runs["run_id"].iloc[0])
         runs, omitted = as_written(results, runs, request)
         best, chosen = at_best(results, runs, request)
         notes += [*omitted, *rule_in_words(results, runs, chosen, f"{key['topology']} graph: ", request)]
@@ -58,7 +60,7 @@ def draw(results: Results, request: FigureOptions) -> Picture:
         for algo in look:
             settings[algo].append(setting_of(chosen, algo))
         axes[-1, column].set_xlabel("iterations")
-        known = f", ρ = {rho:.3f}" if pd.notna(rho) else ""
+        known = f", {rho_text(network, rho)}" if pd.notna(rho) else ""  # unknown for some networks with packet loss
         letter_panel(axes[0, column], f"{key['topology']} graph{ends[column]}{known}")
         used |= set(best["run_id"])
         if "consensus" in names:

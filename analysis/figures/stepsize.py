@@ -13,9 +13,10 @@ from analysis.drawing.style import Style, styles, variant
 from analysis.drawing.symbols import in_symbols, symbol, what_is_tuned, with_values
 from analysis.figures import OVERLAYS, Overlay, figure
 from analysis.results.columns import with_columns
-from analysis.results.labels import RHO, method_name, metric_name, name_of
+from analysis.results.labels import method_name, metric_name, name_of
 from analysis.results.numbers import with_numbers
 from analysis.results.results import Results
+from analysis.results.rho import mixing_of, rho_in_words, rho_text
 from analysis.results.wording import many
 from analysis.study.figure_options import FigureOptions
 from analysis.study.select import as_written, first, metrics, one_per_dataset, problems, refuse_unless, with_accuracies
@@ -61,16 +62,16 @@ def draw_topology(results: Results, request: FigureOptions) -> Picture:
     order = sorted(graphs, key=lambda name: (GRAPHS.index(name) if name in GRAPHS else len(GRAPHS), name))
     settings = [graphs[name] for name in order]
     ends, notes = among.side_by_side([key for key, _ in settings], also=["nodes"])
-    notes += [RHO, *without]
-    titles = [f"{_title(key, runs)}{end}" for (key, runs), end in zip(settings, ends, strict=True)]
+    notes += [*rho_in_words(results, set().union(*(runs["run_id"] for _, runs in settings))), *without]
+    titles = [f"{_title(results, key, runs)}{end}" for (key, runs), end in zip(settings, ends, strict=True)]
     columns = 2 if len(settings) in (2, 4) else 3
     share = {"sharey": True, "sharex": "col"}
     return against_option(results, request, settings, titles, notes, columns, ", graph by graph", **share)
 
 
-def _title(key: dict[str, Any], runs: pd.DataFrame) -> str:
-    rho = runs["rho"].iloc[0]
-    known = f" (ρ = {max(rho, 0):.3f})" if pd.notna(rho) else ""  # unknown for some networks with packet loss
+def _title(results: Results, key: dict[str, Any], runs: pd.DataFrame) -> str:
+    rho, network = runs["rho"].iloc[0], mixing_of(results, runs["run_id"].iloc[0])
+    known = f" ({rho_text(network, rho)})" if pd.notna(rho) else ""  # unknown for some networks with packet loss
     return f"{name_of(key['dataset'])}, {key['topology']}{known}, T = {key['steps']}"
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -13,6 +13,7 @@ from analysis.results.archive import clipped
 from analysis.results.errors import NoData
 from analysis.results.results import Results
 from bench.store.record import FINAL
+from bench.store.stored_run import IDENTITY
 
 CLOSE = 1e-5
 """Relative difference up to which numbers are equal: archives have single precision."""
@@ -40,6 +41,8 @@ class Copy(NamedTuple):
 
 def together(parts: Sequence[Results]) -> Results:
     """Merge results. Of duplicate runs, ended ones win; of these the first one, or a copy of it with more metrics."""
+    if other := sorted(different(parts)):
+        raise NoData(f"two sources have different runs with the same run_id: {other[0]}; their settings differ")
     ended = _ended(parts)
     complete = set[str]().union(*ended)
     chosen: dict[str, int] = {}
@@ -60,6 +63,16 @@ def together(parts: Sequence[Results]) -> Results:
         ", ".join(part.source for part in parts),
         reasons={run: reason for part in reversed(parts) for run, reason in part.reasons.items()},
     )
+
+
+def different(parts: Sequence[Results]) -> set[str]:
+    """Return the run_ids under which the parts have runs of different settings; earlier versions do not record them."""
+    known, out = dict[str, Any](), set[str]()
+    for part in parts:
+        for run, facts in part.facts.items():
+            if IDENTITY in facts and known.setdefault(run, facts[IDENTITY]) != facts[IDENTITY]:
+                out.add(run)
+    return out
 
 
 def contradicting(parts: Sequence[Results]) -> list[str]:

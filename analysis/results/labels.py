@@ -53,7 +53,6 @@ DEFINITIONS = {
     "stationarity": "The gradient ∇f(x̄) is evaluated at the mean x̄ of the nodes' parameters",
 }
 """Sentences that captions add for metrics without a universal definition."""
-RHO = "ρ: after one round of gossip, the distance of the nodes from their mean is at most ρ times the distance before"
 DATASETS = {"mnist": "MNIST", "fashion_mnist": "Fashion-MNIST", "miniboone": "MiniBooNE"}
 MORE_IS_BETTER = ("test_accuracy",)
 

@@ -23,7 +23,7 @@ def unique(runs: Iterable[RunConfig]) -> list[RunConfig]:
             raise UserError(
                 f"Two different runs have the same run_id {run.run_id}: one has {first}, the other {second}. Its last "
                 "8 digits are the beginning of a hash. Compute one of the two in another results folder, such as "
-                "results=other."
+                "results=other, and with W&B in another project (tracker.project=other)."
             )
         out[run.run_id] = run
     return list(out.values())

@@ -15,12 +15,14 @@ TEXTS = "BYTE_ARRAY"
 DELTA = 7
 """The encoding DELTA_BYTE_ARRAY: every text repeats the beginning of the one before it."""
 STOP, BYTE, DOUBLE, BINARY, LIST, SET, STRUCT = 0, 3, 7, 8, 9, 10, 12
-FLAGS, INTEGERS = (1, 2), (4, 5, 6)
+FLAGS, INTEGERS, INT32 = (1, 2), (4, 5, 6), 5
 EXPANDED, COMPRESSED = (2,), (3,)
 """The fields of a page header with its sizes."""
 ENCODING = ((5, 2), (8, 4))
 """The fields of a page header with the encoding, in the two versions of data pages."""
 Fields = dict[tuple[int, ...], int]
+MOST_FIELDS = 1 << 15
+"""A field has a smaller number; Arrow drops the upper bits of others."""
 
 
 def expanded(content: bytes, metadata: Any) -> int:
@@ -29,15 +31,18 @@ def expanded(content: bytes, metadata: Any) -> int:
     Raises:
         ValueError: A header is invalid, or a page of texts has the encoding ``DELTA``.
     """
+    groups = map(metadata.row_group, range(metadata.num_row_groups))
+    columns = [group.column(number) for group in groups for number in range(group.num_columns)]
+    sizes = [column.total_compressed_size for column in columns]
+    if min(sizes, default=0) < 0 or sum(sizes) > len(content):  # pages that several columns share count for each
+        raise ValueError("its columns are larger than the file")
     total = 0
-    for number in range(metadata.num_row_groups):
-        group = metadata.row_group(number)
-        for column in map(group.column, range(group.num_columns)):
-            if column.physical_type == TEXTS or column.compression not in HARMLESS:
-                first = column.data_page_offset
-                if column.has_dictionary_page and 0 < (other := column.dictionary_page_offset or 0) < first:
-                    first = other
-                total += _of_chunk(content, first, first + column.total_compressed_size)
+    for column in columns:
+        if column.physical_type == TEXTS or column.compression not in HARMLESS:
+            first = column.data_page_offset
+            if column.has_dictionary_page and 0 < (other := column.dictionary_page_offset or 0) < first:
+                first = other
+            total += _of_chunk(content, first, first + column.total_compressed_size)
     return total
 
 
@@ -68,19 +73,24 @@ def _of_chunk(content: bytes, at: int, end: int) -> int:
 
 
 def _header(content: bytes, at: int, depth: int = 0) -> tuple[Fields, int]:
-    """Return the integers of a structure by the numbers of their fields, and the place after it."""
+    """Return the integers of 32 bits of a structure by the numbers of their fields, and the place after it."""
     if depth > 8:
         raise ValueError("a page has a header that is nested too deeply")
     found: Fields = {}
     field = 0
     while (kind := content[at] & 15) != STOP:
         step, at = content[at] >> 4, at + 1
+        last = field
         if step:
             field += step
         else:
             field, at = _integer(content, at)
+        if not last < field < MOST_FIELDS:  # a reader may take the first or the last of two equal fields
+            raise ValueError("a page has a header whose fields are not in order")
         if kind in INTEGERS:
-            found[field,], at = _integer(content, at)
+            value, at = _integer(content, at)
+            if kind == INT32:  # Arrow skips a field of another kind than it expects
+                found[field,] = value
         elif kind == STRUCT:
             inner, at = _header(content, at, depth + 1)
             found |= {(field, *path): value for path, value in inner.items()}

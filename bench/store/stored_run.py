@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -29,14 +30,29 @@ class Asked(Protocol):
 
 
 C = TypeVar("C", bound=Asked)
+HOW = re.compile(r"(ranks|jobs|checkpoint_every|(engine|tracker)\..*)")
+"""Labels of settings with numbers that do not change those of the run."""
 IDENTITY = "identity"
 """In the manifest: the hash of all settings that can change the numbers. The run_id has its beginning."""
 
 
 def has_another(folder: Path, config: Asked) -> bool:
-    """Whether a run folder has a run of other settings with the same run_id; runs of earlier versions lack the hash."""
+    """Whether a run folder has a run of other settings with the same run_id.
+
+    Runs of earlier versions have no hash of all settings. Their numbers are compared.
+    """
     made = read_file(folder, "manifest.json")
-    return made.get("run_id") == folder.name and made.get(IDENTITY, config.identity) != config.identity
+    if made.get("run_id") != folder.name:
+        return False
+    if IDENTITY in made:
+        return bool(made[IDENTITY] != config.identity)
+    stored = read_file(folder, "summary.json")
+    return any(_differ(stored.get(name), value) for name, value in config.labels().items() if not HOW.fullmatch(name))
+
+
+def _differ(stored: Any, value: Any) -> bool:
+    """Whether two settings are different numbers."""
+    return all(type(one) in (int, float) for one in (stored, value)) and bool(stored != value)
 
 
 class StoredRun(Generic[C]):

@@ -25,7 +25,8 @@ def another(run: Run) -> str | None:
     theirs, ours = differences(run.stored_labels(), run.row_labels())
     return (
         f"{run.path} has a run of other settings with the same run_id: it has {theirs}, and this run has {ours}. The "
-        "last 8 digits of a run_id are the beginning of a hash. Add another results folder, such as results=other."
+        "last 8 digits of a run_id are the beginning of a hash. Add another results folder, such as results=other, and "
+        "with W&B another tracker.project."
     )
 
 

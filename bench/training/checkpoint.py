@@ -158,10 +158,7 @@ def _read(folder: Path, step: int, hosted: range) -> Mapping[str, np.ndarray]:
 def arrays(path: Path) -> dict[str, np.ndarray] | None:
     """Return the arrays of a file, one row per node, and its seconds; None if the file is damaged."""
     try:
-        if not _is_archive(path):
-            return None
-        check_memory(2 * path.lstat().st_size, f"The checkpoint '{path}'", "delete it, or run with more memory")
-        if not _is_sealed(path):
+        if not (_is_sealed(path) and _is_archive(path)):
             return None
         body = content_of(path, LARGEST).rpartition(SEAL)[0]
     except (OSError, MemoryError):
@@ -197,7 +194,7 @@ def _sealed_by(digest: str) -> bytes:
 
 
 def _is_archive(path: Path) -> bool:
-    """Whether a file has a directory of arrays that do not expand. Reads the end of the file only."""
+    """Whether a file has a directory of arrays that do not expand. A forged directory may be as large as the file."""
     descriptor, size = opened(path)
     try:
         with open(descriptor, "rb") as file, zipfile.ZipFile(file) as archive:  # noqa: PTH123
@@ -210,7 +207,11 @@ def _is_archive(path: Path) -> bool:
 
 
 def _is_sealed(path: Path) -> bool:
-    """Whether a file ends with its digest. Reads it in pieces, since a forged file may be larger than the memory."""
+    """Whether a file ends with its digest. Reads it in pieces.
+
+    Raises:
+        UserError: It ends like one, and is too large for the memory.
+    """
     descriptor, size = opened(path)
     with open(descriptor, "rb") as file:  # noqa: PTH123
         if (left := size - len(_seal("", b""))) <= 0 or size > LARGEST:
@@ -218,6 +219,7 @@ def _is_sealed(path: Path) -> bool:
         file.seek(left)
         if not (seal := file.read()).startswith(SEAL):
             return False
+        check_memory(2 * size, f"The checkpoint '{path}'", "delete it, or run with more memory")
         file.seek(0)
         sha = hashlib.sha256(_names(path).encode())
         while left > 0 and (part := file.read(min(left, CHUNK))):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -73,7 +74,7 @@ def _classes(name: str, values: np.ndarray, train: np.ndarray, why: str) -> Targ
             "reads them as words. For quantities, add dataset.task=regression."
         )
     known, y = np.unique(values, return_inverse=True)
-    words = [f"{value:g}" if isinstance(value, float) else str(value) for value in known]
+    words = [f"{value:g}" if isinstance(value, float) else textwrap.shorten(str(value), 60) for value in known]
     if len(known) == 1:
         raise UserError(f"All rows have the same target {name!r}, {words[0]}, so nothing can be learned.")
     if len(known) > MOST:

@@ -14,8 +14,8 @@ from analysis.drawing.palette import COLORS
 from analysis.drawing.panels import Picture, panels
 from analysis.drawing.style import COLUMN, INK, PAGE
 from analysis.figures import figure
-from analysis.results.labels import RHO
 from analysis.results.results import Results
+from analysis.results.rho import rho_in_words, rho_text
 from analysis.study.figure_options import FigureOptions
 from analysis.study.select import refuse_unless
 from bench.network.drawing import Graph, edges_of, positions
@@ -57,8 +57,8 @@ def draw(results: Results, request: FigureOptions) -> Picture:
     graphs = sorted(found.values(), key=_place)
     rest = ", ".join(f"{name} (n = {mixing['nodes']})" for name, mixing, _ in graphs[MOST:])
     notes = [f"drawn: {MOST} of {len(graphs)} graphs, without {rest}"] if rest else []
-    notes.append(f"{RHO}; n: number of nodes")
     graphs = graphs[:MOST]
+    notes += [*rho_in_words(results, set().union(*(runs for _, _, runs in graphs))), "n: number of nodes"]
     if large := sorted(unlisted):
         notes.append(f"not drawn, since the results do not record the edges of such large graphs: {', '.join(large)}")
     if any(mixing.get("drawn") for _, mixing, _ in graphs):
@@ -114,6 +114,5 @@ def _rho(mixing: dict[str, Any]) -> str:
     if mixing["rho"] is None:
         return "ρ unknown"
     meaning = str(mixing.get("rho_is", ""))
-    word = "second |λ|" if mixing.get("biased") or "eigenvalue" in meaning else "ρ"
     loss = ", with packet loss" if not mixing.get("static", True) and "E[W²]" in meaning else ""
-    return f"{word} = {max(mixing['rho'], 0):.3f}{loss}"
+    return f"{rho_text(mixing, mixing['rho'])}{loss}"

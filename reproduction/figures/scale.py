@@ -32,6 +32,8 @@ class Units:
     f: str
 
 
+LOSSES = ("train_loss", "test_loss", "val_loss", "node_loss", "suboptimality")
+"""Metrics with the unit of f."""
 COMMON = "the title compares the seeds that were run with every c"
 SCALE, STRETCH = Units("scale", 1, "c·f"), Units("input_scale", 2, "c²·f(x/c)")
 
@@ -69,7 +71,8 @@ def _draw(results: Results, request: FigureOptions, units: Units) -> Picture:
     key, runs = first(settings, apart(settings))
     runs, notes = as_written(results, runs, request)
     notes += what_else(results, runs, but=[label])
-    runs = runs.assign(test_loss=runs["test_loss"] / runs[label] ** units.power)
+    losses = [name for name in LOSSES if name in runs]
+    runs = runs.assign(**{name: runs[name] / runs[label] ** units.power for name in losses})
     runs, _, rule = at_most(label, results, runs, request)
     metric = metrics(results, request.metrics[:1], [score(runs)[0]])[0]
     look = styles(runs["algo"].unique(), results)
@@ -81,8 +84,9 @@ def _draw(results: Results, request: FigureOptions, units: Units) -> Picture:
         drawn.append(draw_against_setting(ax, mine, label, metric, style, results).assign(algo=algo, **key))
     notes += rule
     divided = "c" if units.power == 1 else "c²"
-    loss = f"test loss of {units.f}, divided by {divided}"
-    ax.set(xscale="log", xlabel="factor c", ylabel=loss if metric == "test_loss" else metric_name(metric, results))
+    words, loss = metric_name(metric, results), f" of {units.f}, divided by {divided}"
+    ax.set(xscale="log", xlabel="factor c", ylabel=words + loss * (metric in losses))
+    notes += [f"losses are divided by {divided} before they are compared"] if losses else []
     letter_panel(ax, f"{name_of(key['dataset'])}, {key['topology']} graph: minimizing {units.f}")
     data = pd.concat(drawn, ignore_index=True)
     legend(figure, [legend_entry(style) for style in look.values()])

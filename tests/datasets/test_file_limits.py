@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from bench.base.errors import UserError
-from datasets.own import limits
+from datasets.own import arrays, limits
 from tests.helpers.tables import load
 
 TABLE = "a,y\n" + "".join(f"{i},{i % 2}\n" for i in range(24))
@@ -189,3 +189,19 @@ def test_rows_without_features_count_in_a_libsvm_file(tmp_path, monkeypatch):
     monkeypatch.setattr(limits, "LIMIT", 8 * 200)
     with pytest.raises(UserError, match=r"\b225 rows .*\b24\b"):
         load(tmp_path / "t.libsvm")
+
+
+def test_rejects_an_archive_of_very_many_arrays(tmp_path):
+    np.savez(tmp_path / "t.npz", x=X, y=Y, **{f"a{number}": np.zeros(0) for number in range(20)})
+    assert len(load(tmp_path / "t.npz").train_x) == 19
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(arrays, "ENTRIES", 21)
+        with pytest.raises(UserError, match=r"\b22 arrays"):
+            load(tmp_path / "t.npz")
+
+
+def test_an_error_shows_the_beginning_of_a_long_word(tmp_path):
+    (tmp_path / "t.csv").write_text("a,y\n" + f"1,{'b' * 9999}\n" * 24)
+    with pytest.raises(UserError) as error:
+        load(tmp_path / "t.csv", "y")
+    assert len(str(error.value)) < 200

@@ -16,6 +16,7 @@ import yaml
 
 from bench.base.board import Board, Entrant
 from bench.base.errors import UserError
+from bench.base.unique_yaml import load_unique
 from bench.store.regular import content_of
 
 COLUMNS = ("ruleset", "workload", "method")
@@ -86,7 +87,7 @@ def chosen_of_submission(file: Path, board: Board) -> list[Chosen]:
 def _value(file: Path, name: str, text: str) -> Any:
     """Return the value of an option; UserError if it is no number or word."""
     try:
-        value = yaml.safe_load(text)
+        value = load_unique(text)
         if isinstance(value, str):
             with suppress(ValueError):
                 value = float(value)  # YAML reads 1e-05 as a text

@@ -8,10 +8,11 @@ from analysis.figures import drawings
 from analysis.figures.packet_loss import KINDS
 from analysis.results.errors import NoData
 from analysis.results.results import Results
+from analysis.results.rho import MEAN, PERIOD, RATE, ROUND
 from analysis.study.families import with_options
 from analysis.study.figure_options import FigureOptions
 from analysis.study.tuning import at_best
-from bench.network.certificate import EIGENVALUE
+from bench.network.certificate import EIGENVALUE, NORM, PRODUCT, SPECTRAL
 from tests.helpers.invented import made
 
 RING = {"nodes": 3, "edge_list": [[0, 1], [1, 2], [2, 0]], "hash": "a", "rho": 0.5, "period": 1}
@@ -95,6 +96,39 @@ def test_graphs_have_arrows_and_name_the_round():
     ]
     assert [len(ax.patches) for ax in picture.figure.axes[:3]] == [0, 3, 0]
     assert any("first round" in note for note in picture.notes)
+
+
+@pytest.mark.parametrize(
+    ("said", "word", "sentence"),
+    [
+        ({}, "ρ = 0.500", ROUND),
+        ({"rho_is": SPECTRAL}, "ρ = 0.500", ROUND),
+        ({"rho_is": NORM}, "ρ = 0.500", ROUND),
+        ({"rho_is": PRODUCT, "period": 2}, "ρ = 0.500 per period", PERIOD),
+        ({"rho_is": EIGENVALUE}, "second |λ| = 0.500", RATE),
+        ({"biased": True}, "second |λ| = 0.500", RATE),
+        ({"rho_is": "√‖E[WᵀW] − 11ᵀ/n‖₂, exactly"}, "ρ = 0.500", MEAN),
+    ],
+)
+def test_a_caption_says_what_rho_bounds(said, word, sentence):
+    for name in ("graphs", "topology"):
+        rows = [
+            {"algo": "sgp", "topology": graph, "end": eta, "eta": eta, "rho": 0.5}
+            for graph, eta in product(("one", "other"), (0.1, 0.2))
+        ]
+        facts = [{"mixing": {**RING, **said, "hash": row["topology"]}} for row in rows]
+        picture = draw(name, made(rows, facts))
+        titles = " ".join(ax.get_title() + ax.get_title(loc="left") for ax in picture.figure.axes)
+        assert word in titles
+        (note,) = [note for note in picture.notes if note.startswith(("ρ:", "second |λ|:"))]
+        assert note.endswith(f": {sentence}")
+
+
+def test_graphs_whose_rho_bounds_different_things_are_told_apart():
+    facts = [{"mixing": RING}, {"mixing": {**RING, "hash": "b", "rho_is": PRODUCT}}]
+    rows = [{"algo": "sgp", "topology": name, "end": 1.0} for name in ("ring", "one_peer")]
+    notes = draw("graphs", made(rows, facts)).notes
+    assert [note.partition(":")[0] for note in notes if "ρ" in note] == ["ρ of ring", "ρ of one_peer"]
 
 
 def test_a_graph_whose_edges_are_not_listed_is_named_and_not_drawn():

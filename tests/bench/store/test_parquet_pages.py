@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from bench.store import read_parquet
-from bench.store.parquet_pages import expanded
+from bench.store.parquet_pages import _header, _of_chunk, expanded
 from bench.store.read_parquet import read_table
 
 NUMBERS = {"step": np.arange(5000), "loss": np.linspace(0, 1, 5000), "constant": np.zeros(5000)}
@@ -71,6 +71,43 @@ def test_texts_that_repeat_the_one_before_are_not_read(version, codec):
     assert read_table(content, texts=True).num_rows == 100
 
 
+def field(step, kind, value):
+    """A field of a structure: its number is ``step`` more than that of the one before."""
+    whole, out = value << 1, b""
+    while whole > 127:
+        out, whole = out + bytes([whole & 127 | 128]), whole >> 7
+    return bytes([step << 4 | kind]) + out + bytes([whole])
+
+
+PAGE = field(1, 5, 0) + field(1, 5, 1000) + field(1, 5, 20)
+
+
+@pytest.mark.parametrize(
+    ("header", "wrong"),
+    [
+        (PAGE, None),
+        (field(1, 5, 0) + field(1, 6, 8) + field(1, 5, 20), "no size"),  # Arrow skips 64 bits
+        (PAGE + field(0, 5, 2) + b"\x08", "in order"),  # field 2 again
+        (PAGE + b"\x05" + b"\x84\x80\x08" + b"\x08", "in order"),  # field 65538
+    ],
+)
+def test_a_size_is_read_as_arrow_reads_it(header, wrong):
+    """The first of two equal fields, or the last, and the kind of a field, must not hide how large a page is."""
+    if wrong is None:
+        assert _header(header + b"\0", 0) == ({(1,): 0, (2,): 1000, (3,): 20}, len(header) + 1)
+        return
+    with pytest.raises(ValueError, match=wrong):
+        _of_chunk(header + b"\0" + bytes(20), 0, len(header) + 21)
+
+
+def test_columns_that_share_their_pages_are_not_read():
+    content = written({"a": np.zeros(10), "b": np.zeros(10)}, use_dictionary=False)
+    metadata = pq.read_metadata(io.BytesIO(content))
+    assert expanded(content, metadata) > 0
+    with pytest.raises(ValueError, match="larger than the file"):
+        expanded(content[: sum(part.total_compressed_size for part in parts(metadata)) - 1], metadata)
+
+
 def test_headers_that_make_no_sense_are_errors():
     """Every byte of the first header is changed to every other one."""
     content = written({"a": np.zeros(10)}, use_dictionary=False)
@@ -85,4 +122,4 @@ def test_headers_that_make_no_sense_are_errors():
                 wrong += 1
     assert wrong > 100
     with pytest.raises(ValueError, match="ends after the file"):
-        expanded(content[:20], metadata)
+        _of_chunk(content[:20], 4, 100)

@@ -9,7 +9,8 @@ import pytest
 from bench.base.errors import UserError
 from bench.config.compose import compose_one
 from bench.config.distinct import unique
-from bench.store.stored_run import IDENTITY
+from bench.store.files import write_json
+from bench.store.stored_run import IDENTITY, has_another
 from tests.helpers.cli import python, run
 
 WORDS = ("algo=dsgt", "steps=200", "eval_every=100", "engine=stacked", "tracker=none")
@@ -50,13 +51,32 @@ def test_status_does_not_show_the_other_run(made):
     assert "1 missing" in python("bench/status.py", *WORDS, SECOND, cwd=made).stdout
 
 
-def test_runs_of_earlier_versions_and_copies_are_read_as_before(made, tmp_path):
-    """They have no hash of all settings, or that of another folder."""
+def test_a_run_of_an_earlier_version_is_told_by_its_numbers(made, tmp_path):
+    shutil.copytree(made / "results", tmp_path / "results")
+    file = tmp_path / "results" / "runs" / NAME / "manifest.json"
+    manifest = json.loads(file.read_text())
+    assert manifest.pop(IDENTITY).startswith(NAME.rpartition("-")[2])
+    write_json(file, manifest)
+    done = run(*WORDS, SECOND, "stale=keep", cwd=tmp_path)
+    assert (done.returncode, "eta=0.047965" in done.stderr) == (2, True)
+    assert run(*WORDS, FIRST, "engine.memory_gb=2", cwd=tmp_path).stdout.count("done before") == 1
+
+
+def test_a_copy_under_another_name_is_damaged_as_before(made, tmp_path):
     shutil.copytree(made / "results", tmp_path / "results")
     folder = tmp_path / "results" / "runs" / NAME
-    manifest = json.loads((folder / "manifest.json").read_text())
-    assert manifest[IDENTITY].startswith(NAME.rpartition("-")[2])
-    copied = folder.rename(folder.with_name("dsgt-ring-digits-s1-" + NAME.rpartition("-")[2]))
-    done = python("bench/status.py", *WORDS, FIRST, "seed=1", cwd=tmp_path)
-    assert done.returncode == 0
-    assert copied.exists()
+    folder.rename(folder.with_name(NAME.replace("-s0-", "-s1-")))
+    other = compose_one([*WORDS, FIRST, f"results={tmp_path / 'results'}"])
+    assert not has_another(folder.with_name(NAME.replace("-s0-", "-s1-")), other)
+
+
+def test_an_archive_has_one_of_the_two(made, tmp_path):
+    other = run(*WORDS, SECOND, f"results={tmp_path / 'other'}", cwd=tmp_path)
+    assert other.returncode == 0
+    one, two, archive = str(made / "results"), str(tmp_path / "other"), str(tmp_path / "archive")
+    assert python("analysis/archive.py", one, archive).returncode == 0
+    for sources in ([two], [one, two]):
+        done = python("analysis/archive.py", *sources, archive)
+        assert done.returncode == 2
+        assert NAME in done.stderr
+    assert python("analysis/archive.py", one, archive).returncode == 0

@@ -1,5 +1,7 @@
 """Pieces of a phase: they divide it, and a repeated command computes only what is left."""
 
+import csv
+import io
 import json
 import os
 import re
@@ -346,6 +348,17 @@ TABLE = "ruleset,workload,method,algo.eta\n"
 )
 def test_a_broken_choice_is_named(tmp_path, content):
     (tmp_path / "chosen.csv").write_bytes(content)
+    with pytest.raises(UserError, match=r"chosen\.csv"):
+        read_chosen(tmp_path / "chosen.csv")
+
+
+@pytest.mark.timeout(30)
+def test_aliases_that_grow_tenfold_take_no_time(tmp_path):
+    levels = ["{a: &a0 {x: 1}}", *(f"b{k}: &a{k + 1} {{<<: [{', '.join([f'*a{k}'] * 10)}]}}" for k in range(11))]
+    value = "{" + ", ".join(level.strip("{}") if k == 0 else level for k, level in enumerate(levels)) + "}"
+    content = io.StringIO()
+    csv.writer(content).writerows([TABLE.strip().split(","), ["tuned", "D1", "dsgd", value]])
+    (tmp_path / "chosen.csv").write_text(content.getvalue(), encoding="utf-8")
     with pytest.raises(UserError, match=r"chosen\.csv"):
         read_chosen(tmp_path / "chosen.csv")
 
