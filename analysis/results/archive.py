@@ -24,10 +24,16 @@ from bench.store.kinds import LONGEST, MANIFEST, MOST, NEEDED, RESERVED, SUMMARY
 from bench.store.read_parquet import ARCHIVED, UNREADABLE, read_table
 from bench.store.record import FINAL, WITH_GROUP, cut_short
 from bench.store.regular import TABLE, content_of, write_together
+from bench.store.stored_run import IDENTITY
 
 RUNS, ROWS = "runs.parquet", "rows.parquet"
 DROPPED = ("vectors_sent", "compute_s", "comm_s", "eval_s")
 """Metrics that no figure compares."""
+SHORT = 16
+"""Characters of the hash of all settings that an archive keeps."""
+HASH = "settings_hash"
+BESIDE = {"fact", "zeta", HASH}
+"""Columns of the runs that are no labels."""
 LARGEST = 3e38
 """Larger values are clipped, so that they stay finite in single precision."""
 MIXED = b"mixed"
@@ -71,12 +77,15 @@ def write_archive(results: Results, folder: Path) -> None:
         raise NoData("no run with evaluations has ended")
     labels = ended[[c for c in ended.columns if c.partition(".")[0] not in HOW]].dropna(axis=1, how="all")
     different: dict[str, int] = {}
-    numbers, zetas = [], []
+    numbers, zetas, identities = [], [], []
     for run in ended["run_id"]:
         fact = _public(results.facts.get(run, {}))
         zetas.append(fact.pop("heterogeneity", None))
+        identities.append(str(fact.pop(IDENTITY, ""))[:SHORT] or None)
         numbers.append(different.setdefault(json.dumps(fact, sort_keys=True), len(different)))
     labels = labels.assign(fact=numbers, zeta=pd.Series(zetas, dtype=float))
+    if any(identities):
+        labels[HASH] = identities
     rows = results.rows[results.rows["run_id"].isin(ended["run_id"])]
     place = pd.Series(range(len(ended)), index=ended["run_id"])
     if len(wrong := rows["step"][~rows["step"].between(0, STEPS - 1) | (rows["step"] % 1 != 0)]):
@@ -150,6 +159,9 @@ def _decoded(files: dict[str, bytes]) -> tuple[pd.DataFrame, pd.DataFrame, dict[
         run: {**different[number], "heterogeneity": None if np.isnan(zeta) else zeta}
         for run, number, zeta in zip(runs["run_id"], runs.pop("fact"), runs.pop("zeta"), strict=True)
     }
+    if HASH in runs:
+        for run, identity in zip(runs["run_id"], runs.pop(HASH), strict=True):
+            facts[run] |= {IDENTITY: identity} if isinstance(identity, str) else {}
     names = runs["run_id"].to_numpy()
     rows.insert(0, "run_id", names[rows.pop("run").to_numpy()])
     return runs, rows, facts
@@ -160,13 +172,13 @@ def _check(runs: pd.DataFrame, rows: pd.DataFrame) -> None:
     values = [value for name in runs for value in runs[name].dropna().unique().tolist()]
     if not runs["run_id"].is_unique or not {*map(type, values)} <= {str, int, float, bool}:
         raise ValueError("the labels are invalid")
-    labels = ({name: value} for name in {*runs} - {"fact", "zeta"} for value in _distinct(runs[name]))
+    labels = ({name: value} for name in {*runs} - BESIDE for value in _distinct(runs[name]))
     if wrong := next(filter(None, (odd(one, SUMMARY) for one in labels)), None):
         raise ValueError(f"a run {wrong}")
     if len(runs) and (most := runs.notna().sum(axis=1).max()) > MOST:
         raise ValueError(f"a run has {most} labels; the limit is {MOST}")
     for old, new in WITH_GROUP.items():
-        if {old, new} <= {*runs} - {"fact", "zeta"} and (runs[old].notna() & runs[new].notna()).any():
+        if {old, new} <= {*runs} - BESIDE and (runs[old].notna() & runs[new].notna()).any():
             raise ValueError(f"a run {twice((old, new))}")
     texts = [*runs, *rows, *(value for value in values if type(value) is str)]
     if (longest := max(map(len, texts))) > LONGEST:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from analysis.results.archive import clipped
+from analysis.results.archive import SHORT, clipped
 from analysis.results.errors import NoData
 from analysis.results.results import Results
 from bench.store.record import FINAL
@@ -67,10 +67,10 @@ def together(parts: Sequence[Results]) -> Results:
 
 def different(parts: Sequence[Results]) -> set[str]:
     """Return the run_ids under which the parts have runs of different settings; earlier versions do not record them."""
-    known, out = dict[str, Any](), set[str]()
+    known, out = dict[str, str](), set[str]()
     for part in parts:
         for run, facts in part.facts.items():
-            if IDENTITY in facts and known.setdefault(run, facts[IDENTITY]) != facts[IDENTITY]:
+            if (one := str(facts.get(IDENTITY, ""))[:SHORT]) and known.setdefault(run, one) != one:
                 out.add(run)
     return out
 

@@ -63,7 +63,19 @@ FACTS = (
 """Entries of a manifest that a W&B run carries beside the labels."""
 NETWORK_S = "network seconds"
 """The computed column of seconds on a network."""
-DERIVED = ("rho", "heterogeneity", "diverging", "above_start", "run", "fact", "zeta", "index", "split", NETWORK_S)
+DERIVED = (
+    "rho",
+    "heterogeneity",
+    "diverging",
+    "above_start",
+    "run",
+    "fact",
+    "zeta",
+    "settings_hash",
+    "index",
+    "split",
+    NETWORK_S,
+)
 """Columns that analysis adds to the labels of runs, or to those of an archive."""
 SHOWN = (
     *("x", "x_axis", "mean", "low", "high", "runs", "seeds", "metric", "setting", "nonfinite", "seconds", "slow"),

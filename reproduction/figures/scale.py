@@ -18,6 +18,7 @@ from analysis.study.figure_options import FigureOptions
 from analysis.study.select import as_written, first, metrics, problems, refuse_unless, what_else
 from analysis.study.settings import apart
 from analysis.study.statistics import score
+from analysis.study.tuning import criterion
 
 SAME = 1e-3
 """Largest relative difference that counts as invariant."""
@@ -86,7 +87,8 @@ def _draw(results: Results, request: FigureOptions, units: Units) -> Picture:
     divided = "c" if units.power == 1 else "c²"
     words, loss = metric_name(metric, results), f" of {units.f}, divided by {divided}"
     ax.set(xscale="log", xlabel="factor c", ylabel=words + loss * (metric in losses))
-    notes += [f"losses are divided by {divided} before they are compared"] if losses else []
+    if criterion(results, runs, request)[0] in losses:
+        notes.append(f"losses are divided by {divided} before they are compared")
     letter_panel(ax, f"{name_of(key['dataset'])}, {key['topology']} graph: minimizing {units.f}")
     data = pd.concat(drawn, ignore_index=True)
     legend(figure, [legend_entry(style) for style in look.values()])
