@@ -13,9 +13,9 @@ from analysis.board.grid import belongs
 from analysis.board.usual import Labels, usual
 from analysis.results.errors import NoData
 from analysis.results.numbers import missing
-from analysis.results.results import HOW, OUTCOME, Results
+from analysis.results.results import OUTCOME, Results
 from bench.base.board import Board, Entrant, Workload
-from bench.store.record import ADDED, SINCE
+from bench.store.record import ADDED, HOW, SINCE
 
 LOSS = "node_loss"
 """The scored loss: the mean over the nodes of the loss at their own points."""

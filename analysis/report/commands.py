@@ -11,10 +11,11 @@ from typing import Any
 
 import yaml
 
-from analysis.results.results import HOW, Results
+from analysis.results.results import Results
 from analysis.study.settings import NEUTRAL
 from bench.base.cells import FOLDER, FOLDERS, NAME
 from bench.base.registry import MODULES
+from bench.store.record import HOW
 
 MISSING = object()
 UNSET = {**NEUTRAL, "schedule_nodes": None, "eval_samples": None}

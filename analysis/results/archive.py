@@ -15,14 +15,14 @@ import pyarrow.parquet as pq
 
 from analysis.results.complete import STEPS
 from analysis.results.errors import NoData
-from analysis.results.results import HOW, Results
+from analysis.results.results import Results
 from bench.base import renamed
 from bench.base.errors import UserError
 from bench.store.files import parsed, sha256
 from bench.store.integrity import FACTS, SUMS, unsealed
 from bench.store.kinds import LONGEST, MANIFEST, MOST, NEEDED, RESERVED, SUMMARY, are_labels, is_name, odd, twice
 from bench.store.read_parquet import ARCHIVED, UNREADABLE, read_table
-from bench.store.record import FINAL, WITH_GROUP, cut_short
+from bench.store.record import FINAL, HOW, WITH_GROUP, cut_short
 from bench.store.regular import TABLE, content_of, write_together
 from bench.store.stored_run import IDENTITY
 

@@ -14,11 +14,11 @@ from analysis.results.clashes import clashing
 from analysis.results.columns import in_cells
 from analysis.results.complete import are_steps
 from analysis.results.errors import NoData
-from analysis.results.results import GROUPS, HOW, SETTINGS, Results
+from analysis.results.results import GROUPS, SETTINGS, Results
 from bench.base import renamed
 from bench.base.account import OF_AGENT, base_url
 from bench.store.kinds import LONGEST_NAME, MANIFEST, NEEDED, ROW, SUMMARY, odd, twice
-from bench.store.record import FACTS, FINAL, TAKEN, cut_short
+from bench.store.record import FACTS, FINAL, HOW, TAKEN, cut_short
 
 PATIENCE_S = 10
 EVALUATIONS = 100_000

@@ -17,12 +17,10 @@ from analysis.results.declarations import most_frequent
 from analysis.results.errors import NoData, perhaps
 from analysis.results.numbers import are_numbers, fits_word, missing, with_numbers
 from bench.base import renamed
-from bench.store.record import ADDED, COLUMNS, DIVERGING_FROM, FINAL, LATER, SINCE, WITH_GROUP
+from bench.store.record import ADDED, COLUMNS, DIVERGING_FROM, FINAL, HOW, LATER, SINCE, WITH_GROUP
 from bench.store.record import NETWORK_S as NETWORK_S
 from bench.store.software import software
 
-HOW = ("engine", "tracker", "checkpoint_every", "ranks", "jobs", "device", "results", "data_dir", "force", "stale")
-"""Labels of the execution, which do not affect the result; their options (engine.host) do not either."""
 SETTINGS = (
     *("nodes", "steps", "batch_size", "scale", "input_scale", "validation", "schedule_nodes", "init", "sampling"),
     *("dtype", "eval_every", "eval_samples", "eval_spacing"),

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from bench.base.errors import UserError
-from bench.config.run_config import HOW_NAMES, RunConfig
+from bench.config.run_config import RunConfig
+from bench.store.record import HOW
 
 
 def unique(runs: Iterable[RunConfig]) -> list[RunConfig]:
@@ -32,7 +33,7 @@ def unique(runs: Iterable[RunConfig]) -> list[RunConfig]:
 def differences(first: Mapping[str, Any], second: Mapping[str, Any]) -> tuple[str, str]:
     """Return settings that two runs have with different values, as text."""
     names = [name for name in first if name in second and first[name] != second[name]]
-    shown = [name for name in names if name not in HOW_NAMES][:3]
+    shown = [name for name in names if name.partition(".")[0] not in HOW][:3]
     one, other = (", ".join(f"{name}={values[name]}" for name in shown) for values in (first, second))
     return one or "other files", other or "these files"
 

@@ -154,8 +154,6 @@ class RunConfig:
         return out | {f"{option}.content": digest for option, digest in self.contents.items()}
 
 
-HOW_NAMES = tuple(item.name for item in fields(RunConfig) if "how" in item.metadata)
-"""Settings that do not change numbers."""
 GROUPS = tuple(name for name, kind in RunConfig.__annotations__.items() if kind == Choice.__name__)
 """Settings whose value is a registered name with options."""
 

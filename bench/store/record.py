@@ -61,6 +61,8 @@ FACTS = (
     *("algorithm", "metrics", "sweep", "also"),
 )
 """Entries of a manifest that a W&B run carries beside the labels."""
+HOW = ("engine", "tracker", "checkpoint_every", "ranks", "jobs", "device", "results", "data_dir", "force", "stale")
+"""Labels of the execution, which do not affect the result; their options (engine.host) do not either."""
 NETWORK_S = "network seconds"
 """The computed column of seconds on a network."""
 DERIVED = (

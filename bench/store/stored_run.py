@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
 
 from bench.store.integrity import Findings, examine, read_file
-from bench.store.record import COLUMNS, FINAL, SCORE, Spacing, evaluation_steps
+from bench.store.record import COLUMNS, FINAL, HOW, SCORE, Spacing, evaluation_steps
 
 
 class Asked(Protocol):
@@ -30,8 +29,6 @@ class Asked(Protocol):
 
 
 C = TypeVar("C", bound=Asked)
-HOW = re.compile(r"(ranks|jobs|checkpoint_every|(engine|tracker)\..*)")
-"""Labels of settings with numbers that do not change those of the run."""
 IDENTITY = "identity"
 """In the manifest: the hash of all settings that can change the numbers. The run_id has its beginning."""
 
@@ -47,7 +44,9 @@ def has_another(folder: Path, config: Asked) -> bool:
     if IDENTITY in made:
         return bool(made[IDENTITY] != config.identity)
     stored = read_file(folder, "summary.json")
-    return any(_differ(stored.get(name), value) for name, value in config.labels().items() if not HOW.fullmatch(name))
+    return any(
+        _differ(stored.get(name), value) for name, value in config.labels().items() if name.partition(".")[0] not in HOW
+    )
 
 
 def _differ(stored: Any, value: Any) -> bool:
@@ -80,10 +79,6 @@ class StoredRun(Generic[C]):
 
     def manifest(self) -> dict[str, Any]:
         return read_file(self.path, "manifest.json")
-
-    def stored_labels(self) -> dict[str, Any]:
-        """Return the labels of the run that the folder has, with its latest metrics."""
-        return read_file(self.path, "summary.json")
 
     @property
     def state(self) -> str:

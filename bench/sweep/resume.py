@@ -22,7 +22,7 @@ def another(run: Run) -> str | None:
     """Return an error if the folder has a run of other settings, else None."""
     if not has_another(run.path, run.config):
         return None
-    theirs, ours = differences(run.stored_labels(), run.row_labels())
+    theirs, ours = differences(run.summary(), run.row_labels())
     return (
         f"{run.path} has a run of other settings with the same run_id: it has {theirs}, and this run has {ours}. The "
         "last 8 digits of a run_id are the beginning of a hash. Add another results folder, such as results=other, and "

@@ -36,6 +36,7 @@ class Units:
 LOSSES = ("train_loss", "test_loss", "val_loss", "node_loss", "suboptimality")
 """Metrics with the unit of f."""
 COMMON = "the title compares the seeds that were run with every c"
+"""The note if other runs are drawn."""
 SCALE, STRETCH = Units("scale", 1, "c·f"), Units("input_scale", 2, "c²·f(x/c)")
 
 

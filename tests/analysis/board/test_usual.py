@@ -6,9 +6,9 @@ from analysis.board.cells import expected
 from analysis.board.extended import side_board
 from analysis.board.usual import usual
 from analysis.results.errors import NoData
-from analysis.results.results import HOW
 from bench.base.board_file import read
 from bench.config.blocks import of_blocks
+from bench.store.record import HOW
 from bench.sweep.protocol.phases import cells, declared_of
 
 METHODS = ("pooled_adam", "d2", "kgt", "deepstorm", "ed", "acid", "choco", "push_pull")

@@ -24,6 +24,7 @@ from bench.config.experiment import blocks_of
 from bench.config.plan import Planner, of_command
 from bench.config.run_config import GROUPS, NEUTRAL, RunConfig, parse
 from bench.config.source import USUAL, plugin_folders, used
+from bench.store.record import HOW
 from tests.helpers.cli import python
 from tests.helpers.configs import config
 
@@ -388,3 +389,7 @@ def test_the_fingerprint_does_not_depend_on_where_the_files_lie(tmp_path):
         prints.append(python(str(home / "look.py"), cwd=home).stdout)
     assert prints[0] == prints[1] != ""
     assert prints[2] not in (prints[0], "")
+
+
+def test_the_settings_of_the_execution_are_listed_once_more_for_readers_without_a_configuration():
+    assert {item.name for item in fields(RunConfig) if "how" in item.metadata} == {*HOW}
