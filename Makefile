@@ -1,6 +1,8 @@
 # Targets for development and reproduction. `make help` lists them.
 PYTHON ?= python3
 BIN := .venv/bin
+# pytest-xdist 3.8 waits forever if it replaces a process of a group, so the tests end when one crashes.
+PARALLEL := --dist loadgroup --max-worker-restart=0
 unexport PYTHONDONTWRITEBYTECODE  # hundreds of test processes reuse the bytecode cache
 
 .PHONY: help install demo paper-quick reproduction test thorough faults perf docs lint style types layers clean
@@ -37,10 +39,10 @@ reproduction: install  ## Regenerate REPRODUCTION.md and its page per claim from
 	$(BIN)/python analysis/check_claims.py --results reproduction/archive --out REPRODUCTION.md --pages reproduction/verdicts
 
 test: install  ## Run the fast tests (about 4 minutes on 2 cores)
-	$(BIN)/python -m pytest -n auto --dist loadgroup
+	$(BIN)/python -m pytest -n auto $(PARALLEL)
 
 thorough: install  ## Run the slow tests (about 19 minutes on 2 cores)
-	$(BIN)/python -m pytest -n $$($(BIN)/python -c 'import os; print(os.cpu_count() * 3 // 2)') --dist loadgroup -m thorough --durations=25
+	$(BIN)/python -m pytest -n $$($(BIN)/python -c 'import os; print(os.cpu_count() * 3 // 2)') $(PARALLEL) -m thorough --durations=25
 
 faults: install  ## Run all fault-injection tests of docs/reliability.md (most of an hour on 2 cores)
 	HEARSAY_TEST_KILLS=12 HEARSAY_TEST_MANY=1 $(BIN)/python -m pytest -n 0 -m thorough \
