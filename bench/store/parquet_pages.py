@@ -1,141 +1,123 @@
-"""How large the pages of a Parquet file become when they are decompressed, by their own headers.
+"""How many values a Parquet file has, and how large its pages become when they are decompressed.
 
-The directory at the end of the file also has sizes, but nobody checks them: a page of some kilobytes can expand to
-gigabytes. The headers are structures of Thrift's compact protocol.
+The directory at the end of the file has these sizes, but nobody checks them: a page of some kilobytes can expand to
+gigabytes. So the headers of the pages are read. PyArrow's functions for the columns of the directory end the process if
+an entry is invalid; so the directory is read here, too. What Arrow could read in another way is rejected.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterator
+from typing import NamedTuple
 
-HARMLESS = ("UNCOMPRESSED", "SNAPPY")
-"""Codecs whose pages expand 22 times at most."""
-TEXTS = "BYTE_ARRAY"
+from bench.store.thrift import BINARY, INT32, INT64, LIST, PLAIN, STRUCT, Fields, structure
+
+DIRECTORY, PAGES = 1 << 23, 1 << 20
+"""The maximal bytes of a directory, which Arrow expands up to 300 times, and number of pages of a column."""
+MAGIC = b"PAR1"
+STRUCTS = (STRUCT, PLAIN)
+COLUMN = {
+    **{2: (INT32, PLAIN), 3: (BINARY, PLAIN), 8: STRUCTS, 13: STRUCTS},
+    **{16: {2: (INT64, PLAIN), 3: (INT64, PLAIN)}, 17: {2: (INT32, PLAIN)}},
+}
+SHAPE = {2: STRUCTS, 4: (STRUCT, {1: (STRUCT, {3: COLUMN}), 4: STRUCTS}), 5: STRUCTS, 7: STRUCTS}
+"""The lists of a directory: of columns, row groups, their columns, encodings, statistics and so on."""
+HARMLESS = (0, 1)
+"""Codecs whose pages expand 22 times at most: none, and snappy."""
+TEXTS = 6
 """The physical type of texts."""
 DELTA = 7
 """The encoding DELTA_BYTE_ARRAY: every text repeats the beginning of the one before it."""
-STOP, BYTE, DOUBLE, BINARY, LIST, SET, STRUCT = 0, 3, 7, 8, 9, 10, 12
-FLAGS, INTEGERS, INT32 = (1, 2), (4, 5, 6), 5
-EXPANDED, COMPRESSED = (2,), (3,)
-"""The fields of a page header with its sizes."""
-ENCODING = ((5, 2), (8, 4))
+ENCODINGS = {(5, STRUCT): (2, INT32), (8, STRUCT): (4, INT32)}
 """The fields of a page header with the encoding, in the two versions of data pages."""
-Fields = dict[tuple[int, ...], int]
-MOST_FIELDS = 1 << 15
-"""A field has a smaller number; Arrow drops the upper bits of others."""
 
 
-def expanded(content: bytes, metadata: Any) -> int:
-    """Return the bytes of all pages when they are decompressed; 0 for numbers of codecs that expand little.
+class Column(NamedTuple):
+    """The pages of a column in one row group."""
+
+    codec: int
+    values: int
+    size: int
+    begin: int
+
+
+class Directory(NamedTuple):
+    """The rows of a file, the physical types of its columns, and its row groups."""
+
+    rows: int
+    types: list[int | None]
+    groups: list[list[Column]]
+
+    @property
+    def counted(self) -> tuple[int, int]:
+        """The rows and values by the row groups, which Arrow reads; the count of rows may be forged."""
+        counts = [[column.values for column in group] for group in self.groups]
+        if min((0, *(count for some in counts for count in some))) < 0 or self.rows < 0:
+            raise ValueError("it has a negative number of values")
+        rows = max(self.rows, sum(max(some, default=0) for some in counts))
+        return rows, max(sum(map(sum, counts)), self.rows * len(self.types))
+
+
+def directory(content: bytes) -> Directory:
+    """Return the directory of a file.
+
+    Raises:
+        ValueError: It is too large or invalid, or a column has no sizes.
+    """
+    size = int.from_bytes(content[-8:-4], "little")
+    if content[-4:] != MAGIC or size > len(content) - 8:
+        raise ValueError("it is not a Parquet file")
+    if size > DIRECTORY:
+        raise ValueError(f"the directory of its columns has {size} bytes; the limit is {DIRECTORY}")
+    try:
+        fields, _ = structure(content, len(content) - 8 - size, SHAPE)
+        if (8, STRUCT) in fields:
+            raise ValueError("it is encrypted")
+        groups = [[_column(column[3, STRUCT]) for column in group[1, LIST]] for group in fields[4, LIST]]
+        types = [column.get((1, INT32)) for column in fields[2, LIST][1:]]
+        return Directory(fields[3, INT64], types, groups)
+    except (IndexError, KeyError) as error:
+        raise ValueError("the directory of its columns is not complete") from error
+
+
+def _column(fields: Fields) -> Column:
+    begin = fields[9, INT64]
+    if 0 < (other := fields.get((11, INT64), 0)) < begin:  # the page of its dictionary
+        begin = other
+    return Column(fields[4, INT32], fields[5, INT64], fields[7, INT64], begin)
+
+
+def expanded(content: bytes, found: Directory) -> int:
+    """Return the bytes of all pages when they are decompressed; 0 for a file of numbers whose codecs expand little.
 
     Raises:
         ValueError: A header is invalid, or a page of texts has the encoding ``DELTA``.
     """
-    groups = map(metadata.row_group, range(metadata.num_row_groups))
-    columns = [group.column(number) for group in groups for number in range(group.num_columns)]
-    sizes = [column.total_compressed_size for column in columns]
+    columns = [column for group in found.groups for column in group]
+    sizes = [column.size for column in columns]
     if min(sizes, default=0) < 0 or sum(sizes) > len(content):  # pages that several columns share count for each
         raise ValueError("its columns are larger than the file")
+    read = [column for column in columns if TEXTS in found.types or column.codec not in HARMLESS]
     total = 0
-    for column in columns:
-        if column.physical_type == TEXTS or column.compression not in HARMLESS:
-            first = column.data_page_offset
-            if column.has_dictionary_page and 0 < (other := column.dictionary_page_offset or 0) < first:
-                first = other
-            total += _of_chunk(content, first, first + column.total_compressed_size)
+    for column in read:
+        for number, size in enumerate(_pages(content, column.begin, column.begin + column.size)):
+            total += size
+            if number == PAGES:
+                raise ValueError(f"a column has more than {PAGES} pages")
     return total
 
 
-def counted(metadata: Any) -> tuple[int, int]:
-    """Return the rows and values of a file by its row groups, which Arrow reads; the count of rows may be forged."""
-    groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
-    counts = [[group.column(number).num_values for number in range(group.num_columns)] for group in groups]
-    if min((0, *(count for some in counts for count in some))) < 0 or metadata.num_rows < 0:
-        raise ValueError("it has a negative number of values")
-    rows = max(metadata.num_rows, sum(max(some, default=0) for some in counts))
-    return rows, max(sum(map(sum, counts)), metadata.num_rows * metadata.num_columns)
-
-
-def _of_chunk(content: bytes, at: int, end: int) -> int:
-    total = 0
+def _pages(content: bytes, at: int, end: int) -> Iterator[int]:
+    """Yield the sizes of the decompressed pages of a column."""
     try:
         while 0 <= at < end:
-            sizes, at = _header(content, at)
-            if min(sizes.get(EXPANDED, -1), sizes.get(COMPRESSED, -1)) < 0:
+            header, at = structure(content, at)
+            size, stored = header.get((2, INT32), -1), header.get((3, INT32), -1)
+            if min(size, stored) < 0:
                 raise ValueError("a page has no size")
-            if DELTA in map(sizes.get, ENCODING):  # a short file may hold gigabytes
+            if any(header.get(kind, {}).get(field) == DELTA for kind, field in ENCODINGS.items()):
                 raise ValueError("it has texts in the encoding DELTA_BYTE_ARRAY, which hearsay does not read")
-            total += sizes[EXPANDED]
-            at += sizes[COMPRESSED]
+            yield size
+            at += stored
     except IndexError as error:
         raise ValueError("a page ends after the file") from error
-    return total
-
-
-def _header(content: bytes, at: int, depth: int = 0) -> tuple[Fields, int]:
-    """Return the integers of 32 bits of a structure by the numbers of their fields, and the place after it."""
-    if depth > 8:
-        raise ValueError("a page has a header that is nested too deeply")
-    found: Fields = {}
-    field = 0
-    while (kind := content[at] & 15) != STOP:
-        step, at = content[at] >> 4, at + 1
-        last = field
-        if step:
-            field += step
-        else:
-            field, at = _integer(content, at)
-        if not last < field < MOST_FIELDS:  # a reader may take the first or the last of two equal fields
-            raise ValueError("a page has a header whose fields are not in order")
-        if kind in INTEGERS:
-            value, at = _integer(content, at)
-            if kind == INT32:  # Arrow skips a field of another kind than it expects
-                found[field,] = value
-        elif kind == STRUCT:
-            inner, at = _header(content, at, depth + 1)
-            found |= {(field, *path): value for path, value in inner.items()}
-        elif kind not in FLAGS:  # a flag is its kind
-            at = _after(content, at, kind, depth)
-    return found, at + 1
-
-
-def _after(content: bytes, at: int, kind: int, depth: int) -> int:
-    """Return the place after a value."""
-    if kind == STRUCT:
-        return _header(content, at, depth + 1)[1]
-    if kind in (BYTE, *FLAGS):
-        return at + 1
-    if kind == DOUBLE:
-        return at + 8
-    if kind in INTEGERS:
-        return _integer(content, at)[1]
-    if kind == BINARY:
-        size, at = _varint(content, at)
-        return at + size
-    if kind in (LIST, SET) and depth <= 8:
-        size, part, at = content[at] >> 4, content[at] & 15, at + 1
-        if size == 15:
-            size, at = _varint(content, at)
-        if size > len(content):
-            raise ValueError("a page has a header with a list that is larger than the file")
-        for _ in range(size):
-            at = _after(content, at, part, depth + 1)
-        return at
-    raise ValueError(f"a page has a header with a value of the unknown kind {kind}")
-
-
-def _integer(content: bytes, at: int) -> tuple[int, int]:
-    value, at = _varint(content, at)
-    return (value >> 1) ^ -(value & 1), at
-
-
-def _varint(content: bytes, at: int) -> tuple[int, int]:
-    value = shift = 0
-    while True:
-        part, at = content[at], at + 1
-        value |= (part & 127) << shift
-        if part < 128:
-            return value, at
-        shift += 7
-        if shift > 63:
-            raise ValueError("a page has a header with an integer of more than 64 bits")

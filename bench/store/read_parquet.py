@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 from bench.base import renamed
-from bench.store.parquet_pages import counted, expanded
+from bench.store.parquet_pages import directory, expanded
 from bench.store.regular import TABLE
 
 VALUES, VALUES_WITH_TEXTS = 100_000_000, 20_000_000
@@ -46,15 +46,15 @@ def read_table(
     import pyarrow as pa  # here, since it is slow and status.py does not need it
     import pyarrow.parquet as pq
 
+    found = directory(content)
+    limits = {"rows": rows, "values": VALUES_WITH_TEXTS if texts else VALUES}
+    for size, (name, most) in zip(found.counted, limits.items(), strict=True):
+        if size > most:
+            raise ValueError(f"a table has {size} {name}; the limit is {most}")
+    if (size := expanded(content, found)) > (most := TABLE if texts else SPACE + PER_VALUE * found.counted[1]):
+        raise ValueError(f"its pages expand to {size} bytes; the limit is {most}")
     # pq.read_table looks for a dataset of several files and is four times slower
     with pq.ParquetFile(pa.BufferReader(content), page_checksum_verification=True) as file:
-        limits = {"rows": rows, "values": VALUES_WITH_TEXTS if texts else VALUES}
-        sizes = counted(file.metadata)
-        for size, (name, most) in zip(sizes, limits.items(), strict=True):
-            if size > most:
-                raise ValueError(f"a table has {size} {name}; the limit is {most}")
-        if (size := expanded(content, file.metadata)) > (most := TABLE if texts else SPACE + PER_VALUE * sizes[1]):
-            raise ValueError(f"its pages expand to {size} bytes; the limit is {most}")
         for column in file.schema_arrow:
             if str(column.type) not in (*NUMBERS, *TEXTS * texts):
                 wrong = f"the column {reprlib.repr(column.name)} has the type {reprlib.repr(str(column.type))}"

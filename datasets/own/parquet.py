@@ -6,7 +6,7 @@ from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from bench.base.errors import UserError
-from bench.store.parquet_pages import counted, expanded
+from bench.store.parquet_pages import directory, expanded
 from datasets.own.content import sentence
 from datasets.own.limits import refuse_content, refuse_table
 
@@ -24,10 +24,10 @@ def read_parquet(name: str, raw: bytes, drop: Collection[str]) -> pd.DataFrame:
     import pyarrow.parquet as pq
 
     try:
-        metadata = pq.read_metadata(pa.BufferReader(raw))
-        refuse_table(name, counted(metadata)[0], metadata.num_columns)
-        refuse_content(f"The decompressed columns of {name} have", expanded(raw, metadata))
-        schema = metadata.schema.to_arrow_schema()
+        found = directory(raw)
+        refuse_table(name, found.counted[0], len(found.types))
+        refuse_content(f"The decompressed columns of {name} have", expanded(raw, found))
+        schema = pq.read_schema(pa.BufferReader(raw))
         used = {field.name: field.type for field in schema if field.name not in drop}
         for column, kind in used.items():
             if not _readable(kind):

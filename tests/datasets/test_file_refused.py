@@ -72,7 +72,7 @@ BAD: dict[str, tuple[str | bytes, str]] = {
     "few.csv": (HEAD + "1,2,0\n3,4,1\n", "0.2 of 2 is 0"),
     "damaged.csv.gz": (gzip.compress(GOOD.encode())[:-9], "damaged.csv.gz"),
     "csv.npz": (GOOD, "not an npz file"),
-    "csv.parquet": (GOOD, "not a parquet file"),
+    "csv.parquet": (GOOD, "not a Parquet file"),
     "csv.libsvm": (GOOD, "not a LIBSVM file.*'a,b,y'"),
     "word.svm": ("1 1:2 2:3\n0 1:2 2:x\n", "not a LIBSVM file.*'x'"),
     "order.svm": ("1 1:2 2:3\n0 2:2 1:7\n", "not a LIBSVM file.*sorted"),
