@@ -32,8 +32,8 @@ MOST_DEAD = 3
 _seen: dict[Path, tuple[Any, float]] = {}
 """For leases of other processes: the latest beat, and when it was first seen."""
 _held: weakref.WeakSet[Lease] = weakref.WeakSet()
-_beats: set[int] = set()
-"""The id of the process whose thread beats, if any."""
+_beats: set[threading.Thread] = set()
+"""The thread that beats, if any."""
 _beating = threading.Lock()
 
 
@@ -53,10 +53,10 @@ class Lease:
         _seen.pop(path, None)
         with _beating:
             _held.add(lease)
-            if os.getpid() not in _beats:
-                _beats.clear()  # a fork does not inherit threads
-                _beats.add(os.getpid())
-                threading.Thread(target=_beat, name="leases", daemon=True).start()
+            if not any(thread.is_alive() for thread in _beats):  # a fork does not inherit threads
+                _beats.clear()
+                _beats.add(thread := threading.Thread(target=_beat, name="leases", daemon=True))
+                thread.start()
         return lease
 
     @staticmethod
@@ -160,5 +160,5 @@ def _beat() -> None:
                 _beats.clear()
                 return
             for lease in list(_held):
-                with suppress(OSError, ValueError):  # the disk may be full, or the network down, for a moment
+                with suppress(Exception):  # the disk may be full, or the network down, for a moment
                     lease.beat()

@@ -36,7 +36,7 @@ STATES = {"T": ", which is stopped", "Z": ", which is dead"}
 HOLDER = {"pid": COUNT, "host": TEXT, "since": NUMBER}
 """The content of a lock file."""
 TRIES = 3
-"""How often a process that tests locks may be killed."""
+"""How often a process that tests locks may be killed or paused."""
 TRIAL = "import fcntl, sys; fcntl.flock(open(sys.argv[1], 'a'), fcntl.LOCK_EX | fcntl.LOCK_NB)"
 
 
@@ -224,16 +224,18 @@ def _trial(folder: Path) -> str | None:
                 return f"the file system rejects locks ({error.strerror})"
             command = [sys.executable, "-I", "-S", "-c", TRIAL, str(path)]
             for _ in range(TRIES):
-                second = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=60)
-                if b"BlockingIOError" in second.stderr:
-                    return None
-                if not second.returncode:
-                    return "two processes got the same lock"
+                end = "did not end within 60 s"
+                with suppress(subprocess.TimeoutExpired):  # both processes were paused
+                    second = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=60)
+                    if b"BlockingIOError" in second.stderr:
+                        return None
+                    if not second.returncode:
+                        return "two processes got the same lock"
+                    end = f"ended with exit code {second.returncode}"
                 if preemption.requested():  # queues send signals to all processes of a job
                     raise preemption.Preempted
             raise UserError(
-                f"The file locks in '{folder.parent}' could not be tested: a second Python ended with exit code "
-                f"{second.returncode}. Repeat the command."
+                f"The file locks in '{folder.parent}' could not be tested: a second Python {end}. Repeat the command."
             )
     finally:
         path.unlink(missing_ok=True)

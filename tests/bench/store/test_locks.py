@@ -19,7 +19,7 @@ from bench.base import preemption
 from bench.base.errors import UserError
 from bench.store import leases, locks
 from bench.store.leases import SIZE, Lease
-from bench.store.locks import FLOCK, KIND, LEASES, Lock, untrusted
+from bench.store.locks import FLOCK, KIND, LEASES, TRIES, Lock, untrusted
 from bench.store.mounts import hidden_changes, mounted_alone
 from tests.helpers import flock
 from tests.helpers.cli import ROOT
@@ -121,6 +121,40 @@ def test_a_lease_lives_as_long_as_its_heart_beats(tmp_path, fast):
         assert Lease.take(tmp_path / "a") is None
         time.sleep(0.05)
     assert not lease.lost
+    lease.release()
+
+
+def test_the_heart_beats_on_after_any_error(tmp_path, fast, monkeypatch):
+    failed, beat = threading.Event(), Lease.beat
+
+    def fail(lease):
+        if failed.is_set():
+            beat(lease)
+        else:
+            failed.set()
+            raise MemoryError
+
+    monkeypatch.setattr(Lease, "beat", fail)
+    lease = Lease.take(tmp_path / "a")
+    before = leases._beat_at(tmp_path / "a")
+    assert failed.wait(20)
+    while leases._beat_at(tmp_path / "a") == before:
+        time.sleep(0.01)
+    lease.release()
+
+
+def test_a_heart_that_did_not_start_is_started_later(tmp_path, fast, monkeypatch):
+    def fail(thread):
+        raise RuntimeError("can't start new thread")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(threading.Thread, "start", fail)
+        with pytest.raises(RuntimeError):
+            Lease.take(tmp_path / "a")
+    lease = Lease.take(tmp_path / "b")
+    before = leases._beat_at(tmp_path / "b")
+    while leases._beat_at(tmp_path / "b") == before:
+        time.sleep(0.01)
     lease.release()
 
 
@@ -297,6 +331,23 @@ def test_a_killed_trial_decides_nothing(tmp_path, monkeypatch):
     assert not list(tmp_path.glob(".trial*"))
     monkeypatch.undo()
     assert untrusted(tmp_path) is None
+
+
+def test_a_paused_trial_is_repeated(tmp_path, monkeypatch):
+    """A process that wakes finds that all its time is over."""
+    run, answers = subprocess.run, [False, *[True] * (TRIES - 1), *[True] * TRIES]
+
+    def paused(*words, **more):
+        if answers.pop():
+            raise subprocess.TimeoutExpired(*words, more["timeout"])
+        return run(*words, **more)
+
+    monkeypatch.setattr(subprocess, "run", paused)
+    with pytest.raises(UserError, match="60 s"):
+        untrusted(tmp_path)
+    assert not list(tmp_path.iterdir())
+    assert untrusted(tmp_path) is None
+    assert not answers
 
 
 @pytest.mark.parametrize("end", ["lock.release()", "os._exit(0)"])
