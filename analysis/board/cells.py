@@ -56,12 +56,11 @@ def cells(results: Results, board: Board, workloads: Mapping[str, Workload], cha
     column ``changed`` names. Runs of other studies may lie in the same folder.
     """
     finals = results.finals
-    gone = (finals["diverging"] | (finals["state"] == "nonfinite")).astype(bool)
     labels = [name for name in results.runs.columns if name in finals and name.partition(".")[0] not in HOW]
     known = dict[tuple[Any, ...], Labels]()
     rows = [
         {"run_id": run["run_id"], "diverged": diverged, "seed": int(run["seed"]), **found}
-        for run, diverged in zip(finals[labels].to_dict("records"), gone, strict=True)
+        for run, diverged in zip(finals[labels].to_dict("records"), finals["state"] != "done", strict=True)
         for found in _places(results, board, workloads, {str(k): v for k, v in run.items()}, changed, known)
     ]
     columns = [*COLUMNS, *(["changed"] if changed else [])]

@@ -18,7 +18,7 @@ from analysis.results.results import Results
 
 BAND_FROM = 3
 """The smallest number of seeds for a band; with fewer, each seed is drawn."""
-DRAWN = ["run_id", "seed", "state", "diverging"]
+DRAWN = ["run_id", "seed", "state"]
 """The labels that ``curve`` needs. To join all labels to the rows of many runs takes most of the time."""
 MARKED = 8
 """Number of markers along a curve."""
@@ -42,9 +42,7 @@ def curve(
     Only steps ``after`` the given one are drawn. With ``positive``, zeros are marked on the lower edge of the
     logarithmic axis. ``results`` declare whether more is better of a plug-in's metric. Returns the plotted numbers.
     """
-    rows = rows[
-        [name for name in dict.fromkeys(("run_id", "seed", "step", "state", "diverging", x, y)) if name in rows]
-    ]
+    rows = rows[[name for name in dict.fromkeys(("run_id", "seed", "step", "state", x, y)) if name in rows]]
     count = rows["run_id"].nunique()
     rows = rows[np.isfinite(rows[y].astype(float)) & np.isfinite(rows[x].astype(float)) & (rows["step"] > after)]
     if rows.empty:
@@ -130,8 +128,7 @@ def _every(shown: pd.DataFrame, style: Style) -> tuple[int, int]:
 
 def _diverging(rows: pd.DataFrame, metric: str, results: Results | None) -> pd.Series:
     """Return which rows belong to runs that diverge in this metric. None does if more is better."""
-    known = rows["diverging"] if "diverging" in rows else rows["state"] == "diverging"
-    return known & (not more_is_better(metric, results))
+    return (rows["state"] == "diverging") & (not more_is_better(metric, results))
 
 
 def spread(values: pd.DataFrame, key: str, metric: str, results: Results | None = None) -> pd.DataFrame:

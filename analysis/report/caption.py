@@ -147,8 +147,7 @@ def _seeds(results: Results, runs: pd.DataFrame, band: Band) -> Iterable[str]:
 
 
 def _ends(results: Results, runs: pd.DataFrame) -> Iterable[str]:
-    risen = results.finals.loc[results.finals["diverging"], "run_id"]  # older runs have the state done
-    gone = int((runs["state"].isin(("nonfinite", "diverging")) | runs["run_id"].isin(risen)).sum())
+    gone = int(runs["state"].isin(("nonfinite", "diverging")).sum())
     which = "a value became inf or NaN, or the training loss rose by more than 100 times its initial value"
     used = f"{len(runs)} runs used"
     yield f"Of the {used}, {gone} diverged: {which}" if gone else f"None of the {used} diverged"

@@ -11,9 +11,11 @@ import numpy as np
 import pandas as pd
 
 from analysis.results.archive import is_archive, read_archive
+from analysis.results.block import Found
 from analysis.results.errors import NoData
 from analysis.results.index import read_all
 from analysis.results.results import Results
+from analysis.results.states import with_states
 from analysis.results.warnings import mixed_software
 from bench.store.integrity import read_file
 from bench.store.regular import run_names
@@ -48,10 +50,11 @@ def load(results: str | Path) -> pd.DataFrame:
     elif (path / "runs").is_dir():
         found = read_all(path, run_names(path))
         made, unreadable = found.made, found.unreadable
-        runs = table = pd.DataFrame(found.labels)
-        if sum(found.lengths):
+        rows = _evaluations(found)
+        runs = table = with_states(pd.DataFrame(found.labels), rows)
+        if len(rows):
             repeated = runs.loc[np.repeat(runs.index, found.lengths)].reset_index(drop=True)
-            table = pd.concat([repeated, found.metrics.to_pandas()], axis=1)
+            table = pd.concat([repeated, rows.drop(columns="run_id")], axis=1)
     else:
         raise NoData(f"{results} is not a results folder: it has no folder 'runs'")
     for sentence in mixed_software(runs, made):
@@ -63,16 +66,20 @@ def load(results: str | Path) -> pd.DataFrame:
 def load_folder(results: Path, runs: Sequence[str] | None = None) -> Results:
     """Return the runs with these names (None: all), also those without an evaluation, with metrics and manifests."""
     found = read_all(results, run_names(results) if runs is None else runs)
-    names = [labels["run_id"] for labels in found.labels]
-    rows = pd.DataFrame({"run_id": [], "step": []})
-    if sum(found.lengths):
-        column = pd.Series(np.repeat(names, found.lengths), name="run_id")
-        rows = pd.concat([column, found.metrics.to_pandas()], axis=1)
     facts: dict[str, dict[str, Any]] = {}
     seen: dict[str, Any] = {}  # entries that are equal in several manifests are stored once
-    for name in names:
+    for name in (labels["run_id"] for labels in found.labels):
         manifest = read_file(results / "runs" / name, "manifest.json")
         parts = {key: part for key, part in manifest.items() if isinstance(part, dict | list)}
         facts[name] = {**manifest, **{key: seen.setdefault(repr(part), part) for key, part in parts.items()}}
-    labels, reasons = pd.DataFrame(found.labels), found.reasons
-    return Results(labels, rows, facts, found.unreadable, str(results), folder=results / "runs", reasons=reasons)
+    runs, rows, where = pd.DataFrame(found.labels), _evaluations(found), results / "runs"
+    return Results(runs, rows, facts, found.unreadable, str(results), folder=where, reasons=found.reasons)
+
+
+def _evaluations(found: Found) -> pd.DataFrame:
+    """Return one row per run and evaluation, with its metrics."""
+    if not sum(found.lengths):
+        return pd.DataFrame({"run_id": [], "step": []})
+    names = [labels["run_id"] for labels in found.labels]
+    column = pd.Series(np.repeat(names, found.lengths), name="run_id")
+    return pd.concat([column, found.metrics.to_pandas()], axis=1)

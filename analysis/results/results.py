@@ -16,8 +16,9 @@ from analysis.results.contents import contents_of_older_runs, paths_by_content
 from analysis.results.declarations import most_frequent
 from analysis.results.errors import NoData, perhaps
 from analysis.results.numbers import are_numbers, fits_word, missing, with_numbers
+from analysis.results.states import risen, with_states
 from bench.base import renamed
-from bench.store.record import ADDED, COLUMNS, DIVERGING_FROM, FINAL, HOW, LATER, SINCE, WITH_GROUP
+from bench.store.record import ADDED, COLUMNS, FINAL, HOW, LATER, SINCE, WITH_GROUP
 from bench.store.record import NETWORK_S as NETWORK_S
 from bench.store.software import software
 
@@ -54,6 +55,7 @@ class Results:
     reasons: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "runs", with_states(self.runs, self.rows))
         if taken := {name: new for name, new in WITH_GROUP.items() if name in self.runs}:
             object.__setattr__(self, "runs", _with_group(self.runs, taken))
         later = {name: value for name, value in SINCE.items() if name in self.runs and self.runs[name].isna().any()}
@@ -105,24 +107,10 @@ class Results:
             raise NoData("no run has ended" if len(self.runs) else "there are no runs")
         last = self.rows.drop_duplicates("run_id", keep="last")
         table = self.described(ended.merge(last, on="run_id", how="inner"))
-        diverging = (table["state"] == "diverging") | table["run_id"].isin(self._risen_by(DIVERGING_FROM))
-        table = table.assign(diverging=diverging, above_start=table["run_id"].isin(self._risen_by(0.0)))
+        table = table.assign(above_start=table["run_id"].isin(risen(self.rows, factor=0.0)))
         texts = table.select_dtypes("string").columns
         # one block of objects instead of an Arrow array per column: callers take many parts of the table
         return table.astype(dict.fromkeys(texts, object)).copy()
-
-    def _risen_by(self, factor: float) -> set[str]:
-        """Runs whose training loss rose by more than ``factor`` times its initial value.
-
-        Older runs have the state done even if they were diverging.
-        """
-        if "train_loss" not in self.rows:
-            return set()
-        first, last = (
-            self.rows.drop_duplicates("run_id", keep=which).set_index("run_id")["train_loss"].astype(float)
-            for which in ("first", "last")
-        )
-        return set(first.index[(last - first > factor * first.abs()) & (first != 0)])
 
     @cached_property
     def declared(self) -> dict[str, dict[str, Any]]:
@@ -167,7 +155,7 @@ class Results:
 
     def curves(self, finals: pd.DataFrame) -> pd.DataFrame:
         """Return all evaluations of these runs, with their labels."""
-        labels = finals[[c for c in (*self.runs.columns, "rho", "diverging") if c in finals]]
+        labels = finals[[c for c in (*self.runs.columns, "rho") if c in finals]]
         there = [self._places[run] for run in labels["run_id"].unique() if run in self._places]
         rows = self.rows.iloc[np.sort(np.concatenate(there))] if there else self.rows.iloc[:0]
         return rows.merge(labels, on="run_id", how="inner")

@@ -101,7 +101,7 @@ def _losses(results: Results, runs: pd.DataFrame) -> pd.DataFrame:
     first, last = rows.drop_duplicates("run_id"), rows.drop_duplicates("run_id", keep="last")
     name = next(name for name in LOSSES if name == LOSSES[-1] or (name in first and first[name].notna().all()))
     out = pd.DataFrame({"start": first.set_index("run_id")[name], "final": last.set_index("run_id")[name]})
-    gone = runs.set_index("run_id")["diverging"] | (runs.set_index("run_id")["state"] == "nonfinite")
+    gone = runs.set_index("run_id")["state"] != "done"
     least = first["train_loss"] - first["suboptimality"] if "suboptimality" in first else np.nan
     minimum = pd.Series(least, index=first.index).set_axis(first["run_id"])
     return out.assign(metric=name, diverged=gone, minimum=minimum, final=out["final"].where(~gone).fillna(np.inf))

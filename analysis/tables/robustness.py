@@ -46,7 +46,7 @@ class Row:
 
     @property
     def gone(self) -> pd.Series:
-        return (self.runs["state"] == "nonfinite") | self.runs["diverging"]
+        return self.runs["state"] != "done"
 
     @property
     def above(self) -> pd.Series:

@@ -8,6 +8,7 @@ import numpy as np
 import torch
 
 from bench.base.errors import UserError
+from bench.base.evaluation import evaluation_steps
 from bench.base.prox import stays
 from bench.base.randomness import EVERYONE, generator
 from bench.base.registry import algorithms, compressors, datasets, models, regularizers, topologies
@@ -28,7 +29,7 @@ from bench.problem.problem import Problem, Setting
 from bench.problem.regularized import Regularized
 from bench.problem.scaled import changed, refuse
 from bench.problem.supervised import Supervised
-from bench.store.record import LATER, evaluation_steps
+from bench.store.record import LATER
 from bench.training.hosting import Hosting
 from bench.training.loop import Timetable, Training
 from bench.training.observer import Observer, Outcome, Snapshot

@@ -17,6 +17,7 @@ from bench.base.home import ROOT
 
 BENCH = ROOT / "bench"
 CORE = (
+    "bench/base/evaluation.py",
     "bench/base/keyed.py",
     "bench/base/layout.py",
     "bench/base/node_samples.py",

@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from bench.base import renamed
 from bench.base.errors import UserError, closest
+from bench.base.evaluation import Spacing
 from bench.base.home import expanded
 from bench.base.options import Count, Natural, coerce, convert, without_neutral
 from bench.clock.choice import content_of
 from bench.config.choices import Choice, options_of, types_of, with_option
 from bench.config.inputs import Input, check_unedited, inputs_of
-from bench.store.record import LATER, TAKEN, Spacing
+from bench.store.record import LATER, TAKEN
 
 if TYPE_CHECKING:
     from bench.problem.supervised import Init, Sampling

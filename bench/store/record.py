@@ -1,13 +1,12 @@
-"""The columns, states and evaluation steps of a run. Imports no torch."""
+"""The columns and states of a run. Imports no torch."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from typing import Any, Literal
-
-import numpy as np
+from collections.abc import Collection, Mapping
+from typing import Any
 
 from bench.base import renamed
+from bench.base.evaluation import DIVERGING_FROM
 
 COLUMNS = [
     *("step", "epoch", "samples", "gradients", "rounds", "vectors_sent", "scalars_sent", "bytes"),
@@ -27,11 +26,6 @@ EVENT_COLUMNS = {
 """The further columns of asynchronous runs, which the order of events determines, with their labels."""
 SCORE = "test_"
 """Prefix of the columns that measure predictions: test_accuracy, test_rmse."""
-DIVERGING_FROM = 100.0
-"""A finished run is ``diverging`` if its training loss rose by more than this many times its initial value.
-
-Of the suite's own runs, none above it predicted more than the most frequent class; one at 30 times had 81 % accuracy.
-"""
 LATER = {"links": "reliable", "compressor": "none", "loss": "usual", "regularizer": "none", "network": "none"}
 """Settings that were added later, with the value of runs without them."""
 SINCE = {**LATER, "input_scale": 1.0, "validation": 0.0, "partition.equal": False, "dataset.exact": False}
@@ -100,15 +94,6 @@ ALL_STEPS = ("done", "diverging")
 """The states of runs that completed all steps. A nonfinite run ends earlier."""
 
 
-def final_state(state: str, rows: Sequence[Mapping[str, Any]]) -> str:
-    """Return the state of a finished run with these rows: ``diverging`` if its loss rose too much.
-
-    The rule is a ratio, so that c·f ends like f. A loss may be negative. The rule ignores a loss that starts at 0.
-    """
-    first, last = rows[0]["train_loss"], rows[-1]["train_loss"]
-    return "diverging" if state == "done" and last - first > DIVERGING_FROM * abs(first) > 0 else state
-
-
 def cut_short(labels: Mapping[str, Any], last: int, recorded: Any = None) -> str | None:
     """Describe the missing evaluations of a finished run, if any.
 
@@ -129,18 +114,6 @@ def divided(summary: Mapping[str, Any], own: Collection[str] = ()) -> tuple[dict
     """Divide a summary into labels, with the state, and metrics; ``own`` are the metrics of plug-ins."""
     metrics = {name: value for name, value in summary.items() if name in _COLUMNS or name in own}
     return {name: value for name, value in summary.items() if name not in metrics}, metrics
-
-
-Spacing = Literal["linear", "log"]
-
-
-def evaluation_steps(steps: int, every: int, spacing: Spacing) -> list[int]:
-    """Return the evaluation steps, always with 0 and T; ``log`` spaces the same number of points evenly in log t."""
-    if spacing == "linear":
-        points = np.arange(0, steps, every)
-    else:
-        points = np.append(0, np.geomspace(1, steps, max(2, steps // every)).round().astype(int))
-    return sorted({*map(int, points), 0, steps})
 
 
 Row = dict[str, Any]

@@ -12,12 +12,13 @@ from typing import Any
 import yaml
 
 from bench.base.errors import Failure, Misfit, UserError
+from bench.base.evaluation import final_state
 from bench.store.disk import make_lasting
 from bench.store.files import line_of, lock_of, sha256, stream_of, write_json, write_text
 from bench.store.integrity import START, SUMS, examine, read_file
 from bench.store.locks import Lock
 from bench.store.parquet import parquet
-from bench.store.record import Row, final_state
+from bench.store.record import Row
 from bench.store.regular import NOT_REGULAR, append, content_of, is_regular, make_folder, no_link, remove, write_bytes
 from bench.store.stored_run import IDENTITY, C, StoredRun
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
 
+from bench.base.evaluation import Spacing, evaluation_steps
 from bench.store.integrity import Findings, examine, read_file
-from bench.store.record import COLUMNS, FINAL, HOW, SCORE, Spacing, evaluation_steps
+from bench.store.record import COLUMNS, FINAL, HOW, SCORE
 
 
 class Asked(Protocol):

@@ -35,7 +35,7 @@ from bench.training.observer import Observer
 from tests.helpers.configs import config
 from tests.helpers.synchronous import SYNCHRONOUS
 
-STEPS, DTYPE, CPU = 16, torch.float64, torch.device("cpu")
+STEPS, DTYPE, CPU = 50, torch.float64, torch.device("cpu")
 GRAPHS = ["ring", "one_peer_exponential"]
 AVERAGE = ["complete", "all_reduce"]
 """Where references are at home."""

@@ -82,7 +82,7 @@ def test_two_diverging_seeds_in_an_accuracy_are_two_points():
 
 def test_there_is_no_mean_with_a_diverging_run():
     finals = made([{"algo": "a", "seed": seed, "x": 1.0, "end": 0.5} for seed in range(3)]).finals
-    finals["diverging"] = finals["seed"] == 2
+    finals["state"] = finals["state"].where(finals["seed"] < 2, "diverging")
     table = spread(finals.assign(x=1.0), "x", "consensus")
     assert table[["mean", "low", "high"]].isna().all(axis=None)
     assert table["diverging"].tolist() == [1]

@@ -156,9 +156,7 @@ def test_a_size_is_kept_to_the_inch(asked, width, tmp_path):
 
 
 def test_bands_show_what_is_asked_for():
-    values = pd.DataFrame(
-        {"run_id": list("abcdef"), "x": 0.0, "y": [1.0, 2, 3, 4, 5, 9], "state": "done", "diverging": False}
-    )
+    values = pd.DataFrame({"run_id": list("abcdef"), "x": 0.0, "y": [1.0, 2, 3, 4, 5, 9], "state": "done"})
     found = {}
     for kind in ("range", "std", "ci", "none"):
         with bands(kind) as band:
@@ -179,7 +177,7 @@ def test_a_band_ends_where_there_is_no_mean():
     rows = [
         {"run_id": f"{e}{s}", "eta": e, "seed": s, "y": e + s, "state": "done"} for e in (1.0, 2, 3) for s in range(3)
     ]
-    values = pd.DataFrame(rows).assign(diverging=False)
+    values = pd.DataFrame(rows)
     values.loc[values["eta"] == 3, "state"] = "nonfinite"
     _, axes = panels(1, 1)
     draw_against_setting(axes[0, 0], values, "eta", "y", styles(["dsgd"])["dsgd"])

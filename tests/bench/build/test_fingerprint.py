@@ -4,6 +4,7 @@ import ast
 import functools
 import gc
 import importlib
+import inspect
 import sys
 import sysconfig
 import threading
@@ -14,12 +15,13 @@ from pathlib import Path
 import pytest
 import torch
 
-from bench.base import imported
+from bench.base import evaluation, imported
 from bench.base.home import ROOT
 from bench.base.registry import discover, metrics, schedules, topologies
 from bench.build import source_files
 from bench.build.fingerprint import RATES, combined, fingerprint, has_plugins, parts, sources
 from bench.build.origin import disagreement, made_of
+from bench.store import run_folder, stored_run
 from bench.store.run_folder import RunFolder
 from bench.store.software import differing
 from bench.sweep.resume import stale
@@ -310,6 +312,12 @@ def test_every_entry_of_the_core_is_a_file_or_a_folder_with_files():
     for name in source_files.CORE:
         place = ROOT / name
         assert place.is_file() or any(place.rglob("*.py")), name
+
+
+@pytest.mark.parametrize("function", [run_folder.final_state, evaluation.rose, stored_run.evaluation_steps])
+def test_what_decides_the_state_and_the_evaluations_of_a_run_counts(function):
+    assert inspect.getsourcefile(function) in map(str, source_files.core())
+    assert evaluation.rose.__defaults__ == (evaluation.DIVERGING_FROM,)
 
 
 @pytest.mark.parametrize("wrap", [lambda name: name, lambda name: [name], lambda name: {"a": {"b": [1, name]}}])

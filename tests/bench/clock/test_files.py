@@ -9,6 +9,7 @@ import yaml
 
 from bench.base.errors import UserError
 from bench.clock import StaticGraph, costs_of_method, load_network, network_names, seconds
+from tests.helpers.cli import ROOT
 
 PAIRS = "from,to,latency_ms,bandwidth_mbps\n0,1,10,100\n0,2,20,200\n1,2,30,300\n"
 LINK = {"latency_ms": 1, "bandwidth_mbps": 100}
@@ -34,6 +35,11 @@ def test_the_networks_of_the_suite():
         assert network.timeout_s
         costs = costs_of_method(StaticGraph(8, [(i, (i + 1) % 8) for i in range(8)]), [0, 10], 1000)
         assert seconds(costs, network).slowest[1] > 0
+
+
+def test_the_page_of_figures_names_the_networks_with_random_times():
+    names = ", ".join(f"`{name}`" for name in network_names() if load_network(name).compute.random)
+    assert f"random compute times ({names})" in (ROOT / "docs/figures.md").read_text(encoding="utf-8")
 
 
 def test_eight_cities_by_name():

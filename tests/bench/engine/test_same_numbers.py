@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 
@@ -12,6 +13,12 @@ from tests.helpers.cli import ROOT
 from tests.helpers.synchronous import SYNCHRONOUS
 
 SCRIPT = ROOT / "tests/helpers/compare.py"
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/machines.md"])
+def test_documents_say_how_many_steps_are_compared(page):
+    (steps,) = re.findall(r"^STEPS, .* = (\d+),", SCRIPT.read_text(encoding="utf-8"), re.MULTILINE)
+    assert f"each of {steps} steps" in " ".join((ROOT / page).read_text(encoding="utf-8").split())
 
 
 @pytest.mark.thorough

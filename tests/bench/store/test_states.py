@@ -5,7 +5,8 @@ import io
 import pytest
 from rich.console import Console
 
-from bench.store.record import DIVERGING_FROM, FINAL, STATES, final_state
+from bench.base.evaluation import DIVERGING_FROM, final_state
+from bench.store.record import FINAL, STATES
 from bench.sweep.sweep import run_all
 from tests.helpers.cli import ROOT
 from tests.helpers.configs import config

@@ -9,6 +9,7 @@ import pytest
 import torch
 
 from algorithms.dsgd import State
+from bench.base.evaluation import evaluation_steps
 from bench.base.registry import algorithms, datasets
 from bench.build.build import build_algorithm, build_problem
 from bench.build.network import mixing_of
@@ -17,7 +18,7 @@ from bench.engine import stacked
 from bench.method.trajectory import assemble
 from bench.network.mixing import build_mixing
 from bench.problem.problem import Setting
-from bench.store.record import COLUMNS, evaluation_steps
+from bench.store.record import COLUMNS
 from bench.training import costs
 from bench.training.costs import Stopwatch
 from bench.training.hosting import Mixer, OneProcess
