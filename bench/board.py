@@ -98,7 +98,7 @@ def settings_chosen(given: argparse.Namespace, board: Board, needed: bool) -> li
         file = folder_of(given.submission, given.board) / "chosen.csv"
         if needed:
             return chosen_of_submission(file, board)
-        return read_chosen(file) if file.is_file() else []
+        return read_chosen(file, inside=True) if file.is_file() else []
     home = Path(typed(given.words, "results", "results")) if given.size == "quick" else board.folder
     file = Path(given.chosen) if given.chosen else home / "chosen.csv"
     inside = given.size == "quick" and not given.chosen

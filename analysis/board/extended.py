@@ -12,8 +12,10 @@ from bench.base.board import REPORTING, SEALED, Board, Workload
 from bench.base.board_file import entrant, yaml_of
 from bench.base.board_kinds import SEALED as SEALED_KINDS
 from bench.base.board_kinds import fault
+from bench.base.small_file import LARGEST
 from bench.base.submissions import wrong_entrant
 from bench.base.unique_yaml import load_unique
+from bench.store.regular import content_of
 
 
 def sealed_board(board: Board) -> Board:
@@ -52,11 +54,11 @@ def with_submission(board: Board, folder: Path) -> Board:
     if not file.is_file():
         raise NoData(f"there is no {file}; give the name of a folder in {folder.parent} with --submission")
     try:
-        said = load_unique(file.read_text(encoding="utf-8"))["entrant"]
+        said = load_unique(content_of(file, LARGEST).decode())["entrant"]
         if wrong := wrong_entrant(folder.name, said, board.everyone):
             raise NoData(f"{file}: {wrong}")
         mine = entrant(folder.name, said, board.grids)
-    except (KeyError, TypeError, AttributeError, ValueError, RecursionError, yaml.YAMLError) as error:
+    except (KeyError, TypeError, AttributeError, ValueError, yaml.YAMLError) as error:
         raise NoData(f"{file} lacks or misstates {error}") from error
     return replace(board, entrants={**board.entrants, folder.name: replace(mine, conf=folder / "conf")})
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import io
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,16 +13,21 @@ import pandas as pd
 from analysis.board.choose import OPTION, RULESETS
 from analysis.board.targets import MINIMUM, POOLED
 from analysis.results.errors import NoData
+from bench.base.small_file import LARGEST, content_up_to
 from bench.store.regular import content_of
 
 WORDS = {"rule": (MINIMUM, POOLED), "ruleset": RULESETS}
 """The values of columns with words."""
+WIDEST = 1000
+"""The largest number of columns."""
 KEYS = ("ruleset", "workload", "method")
 """The columns that identify a row."""
 
 
-def read_frozen(path: Path, part: str, columns: Sequence[str], size: str = "full") -> pd.DataFrame:
-    """Return a table that make_board.py ``part`` wrote; in the quick size it lies in a results folder.
+def read_frozen(path: Path, part: str, columns: Sequence[str], inside: bool = False) -> pd.DataFrame:
+    """Return a table that make_board.py ``part`` wrote.
+
+    ``inside``: the file is in a results folder or a submission, in which links are not followed.
 
     Raises:
         NoData: The file is missing, is no table, lacks a value of one of these columns, or has an invalid value or row.
@@ -30,8 +36,11 @@ def read_frozen(path: Path, part: str, columns: Sequence[str], size: str = "full
     if not path.is_file():
         raise NoData(f"there is no {path}; {remedy}")
     try:
-        table = pd.read_csv(io.BytesIO(content_of(path) if size == "quick" else path.read_bytes()))
-    except (ValueError, OverflowError) as error:  # also of pandas, and of a text that is not UTF-8
+        text = (content_of(path, LARGEST) if inside else content_up_to(path)).decode()
+        if max(map(len, csv.reader(io.StringIO(text, newline=""))), default=0) > WIDEST:
+            raise ValueError(f"a row has more than {WIDEST} values")
+        table = pd.read_csv(io.StringIO(text, newline=""))
+    except (ValueError, OverflowError, csv.Error) as error:  # also of pandas, and of a text that is not UTF-8
         raise NoData(f"{path} is no table ({error}); {remedy}") from error
     if lacking := [name for name in columns if name not in table or table[name].isna().any()]:
         raise NoData(f"{path} has no column '{lacking[0]}', or no value in some row; {remedy}")

@@ -96,7 +96,8 @@ class Study:
     @cached_property
     def targets(self) -> pd.DataFrame:
         """The frozen targets."""
-        return read_frozen(self.home / "targets.csv", "targets", ("workload", "rule", "start", "reference"), self.size)
+        columns = ("workload", "rule", "start", "reference")
+        return read_frozen(self.home / "targets.csv", "targets", columns, self.size == "quick")
 
     @cached_property
     def gate(self) -> pd.DataFrame:
@@ -147,10 +148,9 @@ class Study:
     def chosen(self) -> pd.DataFrame:
         """The frozen choice; that of a submission must follow from its runs with the tuning seeds."""
         columns = ("ruleset", "workload", "method")
-        found = [read_frozen(self.home / "chosen.csv", "choose", columns, self.size)]
+        found = [read_frozen(self.home / "chosen.csv", "choose", columns, self.size == "quick")]
         if self.submission:
-            file = self.submission / "chosen.csv"
-            found.append(read_frozen(file, "choose", columns))
+            found.append(read_frozen(file := self.submission / "chosen.csv", "choose", columns, inside=True))
             if wrong := differing(found[-1], self.choice):
                 raise NoData(f"{file} has another choice than the tuning seeds: {wrong}; repeat make_board.py choose")
         return pd.concat(found, ignore_index=True)

@@ -15,6 +15,7 @@ from analysis.claims.evidence import Case, gather, known
 from analysis.claims.fields import checked
 from analysis.results.errors import NoData, perhaps, trouble
 from analysis.results.results import Results
+from bench.base.small_file import content_up_to
 from bench.base.unique_yaml import load_unique
 
 HOLDS, ONLY, FAILS, UNSETTLED = "holds", "holds in part", "does not hold", "not settled"
@@ -145,9 +146,9 @@ LARGEST = 1e300
 def claims(path: Path) -> list[Claim]:
     """Return the claims of a YAML file; raise ``NoData`` if an entry is invalid."""
     try:
-        content = load_unique(path.read_text(encoding="utf-8"))
-    except (yaml.YAMLError, ValueError, RecursionError) as error:  # a date may have a 13th month
-        raise NoData(f"{path} is not a YAML file: {' '.join(str(error).split())}") from error
+        content = load_unique(content_up_to(path).decode())
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise NoData(f"{path} is not a YAML file: {error}") from error
     out = [_claim(**entry) for entry in checked(content, path.name)]
     if unknown := [claim.evidence for claim in out if not claim.untestable and claim.evidence not in known()]:
         names = ", ".join(f"{name}{perhaps(name, known())}" for name in unknown)

@@ -16,6 +16,7 @@ from matplotlib.lines import Line2D
 from analysis.drawing.bands import BAND, IN_LEGENDS, current
 from analysis.drawing.style import COLUMN, CROWD, INK, PAGE, Style, escape_texts
 from analysis.drawing.ticks import linear_ticks, log_ticks
+from analysis.results.errors import NoData
 from analysis.results.labels import METRICS, MORE_IS_BETTER
 from analysis.results.wording import many, ranges
 
@@ -23,6 +24,8 @@ LINE = 0.2
 """Height of one line of a legend, in inches. Every figure has room for it."""
 TALL, SMALL = 8, 6
 """The largest number of lines of a legend in the usual font size, and the smaller size in points."""
+MOST = 240
+"""The largest number of panels."""
 SIDE = 0.1
 """Distance of a legend from the sides of the figure, in inches."""
 
@@ -56,7 +59,12 @@ def panels(
     """Return a figure and its grid of axes. With one column it is as wide as a column of a paper, else as the page.
 
     With more than ``CROWD`` methods in ``look``, the panels are taller and the figure is as wide as the page.
+
+    Raises:
+        NoData: There are more than ``MOST`` panels, which would take minutes.
     """
+    if rows * columns > MOST:
+        raise NoData(f"it would have {rows * columns} panels, more than {MOST}; choose runs with --where LABEL=VALUE")
     crowd = len(look) > CROWD
     width = width or (PAGE if columns > 1 or crowd else COLUMN)
     figure = Figure(figsize=(width, height * (1.8 if crowd else 1.0) * rows + 0.3), layout="constrained")

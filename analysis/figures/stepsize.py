@@ -19,7 +19,16 @@ from analysis.results.results import Results
 from analysis.results.rho import mixing_of, rho_in_words, rho_text
 from analysis.results.wording import many
 from analysis.study.figure_options import FigureOptions
-from analysis.study.select import as_written, first, metrics, one_per_dataset, problems, refuse_unless, with_accuracies
+from analysis.study.select import (
+    as_written,
+    first,
+    first_ones,
+    metrics,
+    one_per_dataset,
+    problems,
+    refuse_unless,
+    with_accuracies,
+)
 from analysis.study.settings import Setting, apart
 from analysis.study.statistics import best_setting, score
 from analysis.study.tuning import criterion, gone_in_words, score_in_words, sensitive_to, tuned_over
@@ -60,9 +69,10 @@ def draw_topology(results: Results, request: FigureOptions) -> Picture:
     most, _, _, graphs = min(families, key=lambda family: family[:3])
     refuse_unless(-most >= 2, "no dataset was run on two graphs or more with several stepsizes")
     order = sorted(graphs, key=lambda name: (GRAPHS.index(name) if name in GRAPHS else len(GRAPHS), name))
+    order, cut = first_ones(order, "topology")
     settings = [graphs[name] for name in order]
     ends, notes = among.side_by_side([key for key, _ in settings], also=["nodes"])
-    notes += [*rho_in_words(results, set().union(*(runs["run_id"] for _, runs in settings))), *without]
+    notes += [*rho_in_words(results, set().union(*(runs["run_id"] for _, runs in settings))), *without, *cut]
     titles = [f"{_title(results, key, runs)}{end}" for (key, runs), end in zip(settings, ends, strict=True)]
     columns = 2 if len(settings) in (2, 4) else 3
     share = {"sharey": True, "sharex": "col"}

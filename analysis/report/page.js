@@ -103,6 +103,7 @@ function spark(parent, name, steps, values, color) {
   make(svg, "path", { d: points.map(([x, y], i) => `${i ? "L" : "M"}${at(x, y).join(" ")}`).join(""), fill: "none", stroke: color, "stroke-width": 2 });
 }
 const dialog = document.getElementById("run");
+const address = (name) => `#run=${encodeURIComponent(name)}`;
 function open_run(name) {
   const run = details[name];
   if (!run) return;
@@ -112,7 +113,7 @@ function open_run(name) {
     if (place.tagName === "PRE") place.hidden = place.previousElementSibling.hidden = !text;
   };
   put("run-title", name);
-  document.getElementById("run-title").href = `#run=${name}`;
+  document.getElementById("run-title").href = address(name);
   put("run-state", run.error ? `${run.state}: ${run.error}` : run.state);
   put("run-command", run.command);
   put("run-config", run.config);
@@ -124,12 +125,16 @@ function open_run(name) {
   if (!dialog.open) dialog.showModal();
 }
 // the address leads to the run that is open
-const linked_run = () => (location.hash.startsWith("#run=") ? decodeURIComponent(location.hash.slice(5)) : "");
+function linked_run() {
+  try {
+    return location.hash.startsWith("#run=") ? decodeURIComponent(location.hash.slice(5)) : "";
+  } catch { return ""; }
+}
 document.addEventListener("click", (event) => {
   const button = event.target.closest("button.run");
   if (!button) return;
   open_run(button.dataset.run);
-  history.replaceState(null, "", `#run=${button.dataset.run}`);
+  history.replaceState(null, "", address(button.dataset.run));
 });
 dialog.addEventListener("click", (event) => { if (event.target === dialog) dialog.close(); });
 dialog.addEventListener("close", () => { if (linked_run() && !dialog.open) history.replaceState(null, "", location.pathname + location.search); });

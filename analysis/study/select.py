@@ -71,8 +71,15 @@ def problems(
         yield dict(zip(keys, values, strict=True)), runs
 
 
-ROWS = 5
-"""The largest number of settings of a dataset that are drawn one below the other."""
+FIRST = ("mnist", "a9a", "miniboone")
+PROBLEMS, ROWS = 24, 5
+"""The largest numbers of problems in a figure, and of settings of a dataset that are drawn one below the other."""
+
+
+def first_ones(names: list[str], label: str) -> tuple[list[str], list[str]]:
+    """Return the values of a label that a figure draws, and a note if it leaves some out."""
+    note = f"drawn: the first {PROBLEMS} of {len(names)} values of {label} {CHOOSE} {label}=NAME)"
+    return names[:PROBLEMS], [note] if len(names) > PROBLEMS else []
 
 
 def one_per_dataset(
@@ -85,8 +92,9 @@ def one_per_dataset(
     settings = list(problems(results, finals))
     among = apart(settings)
     best: dict[str, list[Setting]] = {}
-    notes = []
-    for dataset in dict.fromkeys(key["dataset"] for key, _ in settings):
+    found = dict.fromkeys(key["dataset"] for key, _ in settings)
+    names, notes = first_ones(sorted(found, key=lambda name: (*(name != one for one in FIRST), name)), "dataset")
+    for dataset in filter(names.__contains__, found):
         mine = [setting for setting in settings if setting[0]["dataset"] == dataset]
         key, _ = first(mine, among, lambda key, runs: (key["topology"] == "random", key["steps"]))
         shown = _without(key, beside)
@@ -95,8 +103,6 @@ def one_per_dataset(
         best[dataset] = [mine[k] for k in rows[:ROWS]]
         others = [setting for k, setting in enumerate(mine) if k == rows[0] or k not in rows[:ROWS]]
         notes += [f"{name_of(dataset)}: {note}" for note in drawn_for(shown, others, among)]
-    order = ["mnist", "a9a", "miniboone"]
-    names = sorted(best, key=lambda name: (order.index(name) if name in order else len(order), name))
     return [setting for name in names for setting in best[name]], notes
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from bench.base.errors import UserError
 from bench.base.home import ROOT
+from bench.base.small_file import content_up_to
 from bench.base.submissions import ARCHIVE
 
 BOARD = ROOT / "board" / "v1"
@@ -138,7 +139,7 @@ class Board:
     def hash(self) -> str:
         """The SHA-256 over the rules, the protocol and the targets; a missing file counts as empty."""
         files = [self.folder / name for name in FROZEN]
-        return hashlib.sha256(b"".join(file.read_bytes() for file in files if file.is_file())).hexdigest()
+        return hashlib.sha256(b"".join(content_up_to(file) for file in files if file.is_file())).hexdigest()
 
     def version(self) -> str:
         """Return the hash of the version; UserError if it is not frozen yet."""

@@ -13,6 +13,7 @@ from bench.base.board import BOARD, Board, Entrant, Side, Workload
 from bench.base.board_kinds import BOARD as BOARD_KINDS
 from bench.base.board_kinds import fault
 from bench.base.errors import UserError, closest
+from bench.base.small_file import content_up_to
 from bench.base.submissions import GRIDS
 from bench.base.unique_yaml import load_unique
 
@@ -39,8 +40,8 @@ def read(folder: Path = BOARD, size: str = "full") -> Board:
 def yaml_of(file: Path) -> Any:
     """Return the content of a YAML file; UserError if it is none."""
     try:
-        return load_unique(file.read_text("utf-8"))
-    except (ValueError, yaml.YAMLError, RecursionError) as error:
+        return load_unique(content_up_to(file).decode())
+    except (UnicodeDecodeError, yaml.YAMLError) as error:
         raise UserError(f"{file} is no valid YAML file: {error}.") from error
 
 

@@ -7,30 +7,58 @@ from typing import Any
 
 import yaml
 
-MERGE = "tag:yaml.org,2002:merge"
+INT, FLOAT, MERGE = (f"tag:yaml.org,2002:{word}" for word in ("int", "float", "merge"))
 LARGEST = 100_000
 """The largest number of values of a file, with every alias counted as often as it is used."""
+LONGEST, HALF = 1000, 300
+"""The largest number of characters of a number and of an error, and those of its ends that are kept."""
 
 
-def load_unique(text: str) -> Any:
+def load_unique(text: str, loader: type[UniqueLoader] | type[UniqueTexts] | None = None) -> Any:
     """Return the content of a YAML text.
 
     Raises:
         yaml.YAMLError: The text is not valid YAML, a mapping has a key twice, or the aliases make it very large.
     """
-    return yaml.load(text, UniqueLoader)
+    try:
+        return yaml.load(text, loader or UniqueLoader)
+    except (yaml.YAMLError, AttributeError, LookupError, TypeError, ValueError, RecursionError) as error:
+        # PyYAML raises the others for a value that does not fit its tag, such as !!timestamp x, and for deep nesting
+        said = str(error) if isinstance(error, yaml.YAMLError) else f"a value cannot be read: {error}"
+        why = " ".join(said.split())
+        raise yaml.YAMLError(why if len(why) <= LONGEST else f"{why[:HALF]} … {why[-HALF:]}") from error
 
 
-class UniqueLoader(yaml.SafeLoader):
-    """A safe loader that rejects duplicate keys, as Hydra does in its configuration files, and very large values."""
+class UniqueKeys:
+    """Rejects duplicate keys, as Hydra does in its configuration files, and very large values."""
 
     def get_single_node(self) -> yaml.Node | None:
-        node = super().get_single_node()
+        node = super().get_single_node()  # type: ignore[misc]
         if node is not None and _size(node, {}) > max(LARGEST, node.end_mark.index):  # a value has at least a character
             raise yaml.constructor.ConstructorError(
                 problem=f"its aliases make more than {LARGEST} values; write fewer", problem_mark=node.start_mark
             )
         return node
+
+
+class UniqueTexts(UniqueKeys, yaml.BaseLoader):
+    """A loader whose scalars are all texts."""
+
+
+class UniqueLoader(UniqueKeys, yaml.SafeLoader):
+    """A safe loader.
+
+    1:30 is a text, as in YAML 1.2: the time in which PyYAML reads it as 90 grows with the square of its length.
+    """
+
+
+def _number(loader: UniqueLoader, node: yaml.ScalarNode) -> Any:
+    text = loader.construct_scalar(node)
+    return text if ":" in text or len(text) > LONGEST else yaml.SafeLoader.yaml_constructors[node.tag](loader, node)
+
+
+for tag in (INT, FLOAT):
+    UniqueLoader.add_constructor(tag, _number)
 
 
 def _size(node: yaml.Node, known: dict[int, float]) -> float:

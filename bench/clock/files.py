@@ -7,7 +7,6 @@ with a link for every pair (``pairs``). A .csv file has the columns from, to, la
 from __future__ import annotations
 
 import csv
-import io
 import reprlib
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -17,6 +16,7 @@ import numpy as np
 import yaml
 
 from bench.base.errors import UserError, closest
+from bench.base.small_file import LARGEST, content_up_to
 from bench.base.unique_yaml import load_unique
 from bench.clock.compute import OPTIONS, Compute, compute_of
 from bench.clock.network import Deal, Network, Uplink
@@ -28,7 +28,7 @@ LINKS = ("latency_ms", "bandwidth_mbps", "uplink", "loss", "timeout_ms", "tcp_wi
 WITHIN = ("latency_ms", "bandwidth_mbps")
 UNITS = "Latencies are in milliseconds (latency_ms), bandwidths in Mbit/s (bandwidth_mbps)."
 MEASURED, MOST_SITES = "measured", 4096  # the links between so many sites take 0.3 GB
-LARGEST = 1_000_000, 200_000_000  # bytes of a .yaml file, which is read slowly, and of a .csv file
+TABLE = 200_000_000  # the largest size of a .csv file in bytes
 RANGES = {"latency_ms": (0.0, 60_000.0), "bandwidth_mbps": (0.001, 10_000_000.0)}  # else it may be another unit
 
 
@@ -53,7 +53,7 @@ def load_network(name: str | Path) -> Network:
             )
     try:
         return _network(path, _content(path))
-    except (ArithmeticError, LookupError, MemoryError, RecursionError, TypeError, ValueError) as error:
+    except (ArithmeticError, LookupError, MemoryError, RecursionError, TypeError, ValueError, csv.Error) as error:
         why = f"{type(error).__name__}: {reprlib.repr(str(error))}"
         raise UserError(f"{path.name} is not a valid network file: {why}.") from error
 
@@ -68,7 +68,7 @@ def _content(path: Path) -> Mapping[str, Any]:
     try:
         content = load_unique(_text(path))
     except yaml.YAMLError as error:
-        raise UserError(f"{path.name} is not valid YAML: {' '.join(str(error).split())}.") from error
+        raise UserError(f"{path.name} is not valid YAML: {error}.") from error
     if not isinstance(content, dict):
         raise UserError(f"{path.name} must have the sections of a network: {', '.join(TOP)}.")
     if isinstance(content.get("pairs"), str):
@@ -82,10 +82,8 @@ def _content(path: Path) -> Mapping[str, Any]:
 def _text(path: Path, of: str = "") -> str:
     if not path.is_file():
         raise UserError(f"{of}The network file {path} does not exist or is not a regular file.")
-    if path.stat().st_size > (most := LARGEST[path.suffix == ".csv"]):
-        raise UserError(f"{of}The network file {path} is larger than {most / 1e6:.3g} MB.")
     try:
-        return path.read_text(encoding="utf-8")
+        return content_up_to(path, TABLE if path.suffix == ".csv" else LARGEST).decode()
     except (OSError, UnicodeDecodeError) as error:
         raise UserError(f"{of}Cannot read the network file {path}: {error}.") from error
 
@@ -191,16 +189,21 @@ def _fill(out: np.ndarray, pairs: Sequence[Sequence[Any]], place: Mapping[str, i
 
 def _csv(text: str, file: str) -> list[list[str]]:
     """Return the rows of a table with the columns from, to, latency_ms and bandwidth_mbps, in any order."""
-    lines = (line for line in text.lstrip("\ufeff").splitlines() if line.strip() and not line.lstrip().startswith("#"))
-    head, *rows = [[cell.strip() for cell in row] for row in csv.reader(io.StringIO("\n".join(lines)))] or [[]]
+    lines = text.lstrip("\ufeff").splitlines(keepends=True)
+    table = csv.reader(line for line in lines if line.strip() and not line.lstrip().startswith("#"))
+    head = [cell.strip() for cell in next(table, [])]
     if sorted(head) != sorted(COLUMNS):
         raise UserError(f"{file} must have the columns {', '.join(COLUMNS)} and no others. {UNITS}")
-    for number, row in enumerate(rows, 1):
+    order, rows, known = [head.index(column) for column in COLUMNS], [], dict[str, str]()
+    for number, row in enumerate(table, 1):
         if len(row) != len(head):
             raise UserError(f"{file}, row {number} has {len(row)} values instead of {len(head)}.")
+        rows.append(
+            [known.setdefault(cell, cell) for cell in (row[place].strip() for place in order)]
+        )  # each text once
     if not rows:
         raise UserError(f"{file} has no rows; expected one for every pair of sites.")
-    return [[row[head.index(column)] for column in COLUMNS] for row in rows]
+    return rows
 
 
 def _section(content: Mapping[str, Any], name: str, keys: Iterable[str], file: str) -> Mapping[str, Any]:

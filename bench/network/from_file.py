@@ -15,8 +15,10 @@ from bench.base.errors import UserError
 from bench.base.options import Neutral, Part
 from bench.network.graphs import random, topology
 
-LARGEST, PER_PAIR = 1 << 28, 64
-"""The largest size of a file in bytes, and the bytes for each pair of nodes if these are more."""
+LARGEST, LONGEST, PER_PAIR = 1 << 25, 1 << 20, 64
+"""The largest sizes of a file and of a line in bytes, and the bytes for each pair of nodes if these are more."""
+NUMBERS = 1 << 20
+"""The largest matrix for another number of nodes that is read, so that a message can state its size."""
 
 
 @topology("edges")
@@ -28,7 +30,7 @@ def edges(
     graph = nx.empty_graph(nodes, create_using=nx.DiGraph if directed else nx.Graph)
     with path.open(encoding="utf-8", errors="replace") as lines:
         for number, line in enumerate(lines, 1):
-            if words := line.split("#")[0].replace(",", " ").split():
+            if words := line.partition("#")[0].replace(",", " ").split(maxsplit=2):
                 _add_edge(graph, words, f"{path.name}, line {number}")
     if not graph.edges and nodes > 1:
         raise UserError(f"{path.name} has no edges; expected two node numbers per line, from 0.")
@@ -62,14 +64,7 @@ def matrix(nodes: int, file: Path | None = None) -> np.ndarray:
     """A mixing matrix from a .csv (commas or spaces) or .npy file."""
     path = _existing(file, "matrix", nodes)
     try:
-        if path.suffix == ".npy":
-            w = _array(path)
-        else:
-            lines = path.read_text(encoding="utf-8").replace(",", " ").splitlines()
-            w = np.array([[float(word) for word in line.split()] for line in lines if line.strip()])
-        if np.iscomplexobj(w):
-            raise ValueError(f"it has complex numbers ({w.dtype}); use real numbers")
-        w = np.asarray(w, dtype=np.float64)
+        w = np.asarray(_array(path, nodes) if path.suffix == ".npy" else _table(path, nodes), dtype=np.float64)
         if w.size == 0:
             raise ValueError("the file is empty")
         if w.ndim == 0:
@@ -81,14 +76,35 @@ def matrix(nodes: int, file: Path | None = None) -> np.ndarray:
     return w
 
 
-def _array(path: Path) -> np.ndarray:
+def _table(path: Path, nodes: int) -> list[list[float]]:
+    """Return the rows of a text file."""
+    rows, count, longest = [], 0, max(LONGEST, PER_PAIR * nodes)
+    with path.open(encoding="utf-8") as lines:
+        while line := lines.readline(longest + 1):
+            if len(line) > longest:
+                raise ValueError(f"a line has more than {longest} characters")
+            words = line.replace(",", " ").split()
+            _must_fit(count := count + (len(words) or 1), nodes)  # also empty lines take time
+            rows += [[float(word) for word in words]] if words else []
+    return rows
+
+
+def _array(path: Path, nodes: int) -> np.ndarray:
     if is_zipfile(path):
         raise ValueError("it is an npz file; save its array on its own, with np.save")
     with path.open("rb") as file:
         shape, dtype = npy.header(file)
+    if dtype.kind not in "biuf":  # such as texts, which may have no bytes
+        raise ValueError(f"it has values of the type {dtype}; save real numbers")
     if dtype.itemsize * math.prod(shape) > path.stat().st_size:  # before numpy allocates the array
         raise ValueError(f"the file is too short for an array of the shape {shape}")
+    _must_fit(max((math.prod(shape), *shape)), nodes)
     return np.asarray(np.load(path, allow_pickle=False))
+
+
+def _must_fit(count: int, nodes: int) -> None:
+    if count > max(NUMBERS, nodes**2):
+        raise ValueError(f"it has more than {max(NUMBERS, nodes**2)} numbers; for nodes={nodes}, save {nodes**2}")
 
 
 @topology("row_stochastic", weights=None)

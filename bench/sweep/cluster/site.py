@@ -16,6 +16,8 @@ from bench.base.errors import UserError
 from bench.base.home import expanded
 from bench.base.options import Count, Natural, attribute_options, coerce
 from bench.base.registry import no_such
+from bench.base.small_file import content_up_to
+from bench.base.unique_yaml import UniqueTexts, load_unique
 from bench.config.source import USUAL, Source
 
 DEFAULT = "default"
@@ -84,9 +86,9 @@ def of_command(words: Sequence[str], source: Source = USUAL) -> tuple[list[str],
 def _yaml(text: str, owner: object) -> Any:
     """Return the value of a YAML text, with all scalars as text: YAML would read 12:00:00 as a number."""
     try:
-        return yaml.load(text, yaml.BaseLoader)
+        return load_unique(text, UniqueTexts)
     except yaml.YAMLError as error:
-        raise UserError(f"{owner} cannot be read as YAML: {' '.join(str(error).split())}") from error
+        raise UserError(f"{owner} cannot be read as YAML: {error}") from error
 
 
 def made(values: Mapping[str, Any], owner: str) -> Site:
@@ -122,7 +124,7 @@ def _read(name: str, source: Source) -> dict[str, Any]:
         known = sorted({file.stem for home in homes for file in home.glob("*.yaml")})
         raise UserError(f"{no_such('site', name, known)} For a file of your own, give its path: site=my.yaml.")
     try:
-        values = _yaml(found.read_text(encoding="utf-8"), found) or {}
+        values = _yaml(content_up_to(found).decode(), found) or {}
     except UnicodeDecodeError as error:
         raise UserError(f"{found} cannot be read: {error}") from error
     if not isinstance(values, dict):

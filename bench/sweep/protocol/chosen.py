@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import math
+import reprlib
 import shlex
 from collections import Counter
 from collections.abc import Iterable
@@ -16,6 +17,7 @@ import yaml
 
 from bench.base.board import Board, Entrant
 from bench.base.errors import UserError
+from bench.base.small_file import content_up_to
 from bench.base.unique_yaml import load_unique
 from bench.store.regular import content_of
 
@@ -24,6 +26,8 @@ COLUMNS = ("ruleset", "workload", "method")
 TUNED = "tuned"
 DEV = "dev"
 RULESETS = (TUNED, DEV, "native")
+LARGEST = 300_000
+"""The largest size of chosen.csv in bytes."""
 ALL = "all"
 """In the column workload: every workload."""
 
@@ -42,23 +46,24 @@ class Chosen(NamedTuple):
 def read_chosen(file: Path, inside: bool = False) -> list[Chosen]:
     """Return the rows of chosen.csv; UserError if it is missing or is no such table.
 
-    ``inside``: the file is in a results folder, in which links are not followed.
+    ``inside``: the file is in a results folder or a submission, in which links are not followed.
     """
     if not file.is_file():
         raise UserError(f"There is no {file}. Choose the settings first: python analysis/make_board.py choose.")
     try:
-        text = (content_of(file) if inside else file.read_bytes()).decode()
-        rows = list(csv.DictReader(io.StringIO(text, newline=""), restkey=""))
+        text = (content_of(file, LARGEST) if inside else content_up_to(file, LARGEST)).decode()
+        head, *lines = [row for row in csv.reader(io.StringIO(text, newline="")) if row] or [[]]
     except (UnicodeDecodeError, csv.Error) as error:
         raise UserError(f"{file} is no table: {error}. Write it with python analysis/make_board.py choose.") from error
     out = []
-    for row in rows:
+    for line in lines:
+        if len(line) != len(head):
+            raise UserError(f"{file} has {len(head)} columns and a row of {len(line)} values: {reprlib.repr(line)}.")
+        row = dict(zip(head, line, strict=True))
         if lacking := [name for name in COLUMNS if not row.get(name)]:
-            raise UserError(f"{file} has a row without '{lacking[0]}': {row}.")
-        if "" in row:
-            raise UserError(f"{file} has a row with more values than columns: {row}.")
+            raise UserError(f"{file} has a row without '{lacking[0]}': {reprlib.repr(line)}.")
         if row["ruleset"] not in RULESETS:
-            raise UserError(f"{file} has the ruleset '{row['ruleset']}'. Use one of {', '.join(RULESETS)}.")
+            raise UserError(f"{file} has the ruleset {reprlib.repr(row['ruleset'])}. Use one of {', '.join(RULESETS)}.")
         options = {name: _value(file, name, text) for name, text in row.items() if name.startswith("algo.") and text}
         tied = (row.get("tied") or "1") not in ("1", "1.0")
         out.append(Chosen(row["ruleset"], row["workload"], row["method"], options, tied))
@@ -74,7 +79,7 @@ def chosen_of_submission(file: Path, board: Board) -> list[Chosen]:
     again = f"python analysis/make_board.py choose --submission {shlex.quote(name)} --results RESULTS"
     if not file.is_file():
         raise UserError(f"There is no {file}. Run the phases dev and tune, and type {again}.")
-    rows = read_chosen(file)
+    rows = read_chosen(file, inside=True)
     if others := [row.entrant for row in rows if row.entrant != name]:
         raise UserError(f"{file} has a row of '{others[0]}', but may have rows of '{name}' only. Type {again}.")
     due = [(TUNED, one.name) for one in board.workloads.values()]
@@ -91,11 +96,11 @@ def _value(file: Path, name: str, text: str) -> Any:
         if isinstance(value, str):
             with suppress(ValueError):
                 value = float(value)  # YAML reads 1e-05 as a text
-    except (yaml.YAMLError, ValueError, RecursionError):  # ValueError: of dates and of integers with too many digits
+    except yaml.YAMLError:
         value = None
     odd = isinstance(value, str) and "${" in value  # an interpolation, which Hydra would evaluate
     if odd or not isinstance(value, str | int | float) or (isinstance(value, float) and not math.isfinite(value)):
-        raise UserError(f"{file} has {name} = '{text}', which is no value of an option.")
+        raise UserError(f"{file} has {name} = {reprlib.repr(text)}, which is no value of an option.")
     return value
 
 

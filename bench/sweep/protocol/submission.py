@@ -82,6 +82,8 @@ def read_submission(name: str, rules: Path) -> Submission:
     file = folder / FILES[0]
     if not file.is_file():
         raise UserError(f"There is no submission '{name}': {file} is missing.")
+    if file.is_symlink():
+        raise UserError(f"{file} is a link. Replace it by the file itself: in a submission, links are not followed.")
     values = yaml_of(file)
     _check_keys(file, values)
     if wrong := wrong_entrant(name, values["entrant"], read(rules).everyone):

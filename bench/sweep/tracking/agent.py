@@ -13,6 +13,8 @@ import yaml
 from bench.base import renamed
 from bench.base.account import AGENTS, has_agent
 from bench.base.errors import UserError
+from bench.base.small_file import content_up_to
+from bench.base.unique_yaml import load_unique
 from bench.config.run_config import GROUPS, RunConfig, parse
 
 FILE = AGENTS[2]
@@ -29,7 +31,7 @@ def parameters() -> dict[str, Any]:
     if not path or not has_agent() or not Path(path).is_file():
         return {}
     try:
-        content = yaml.safe_load(Path(path).read_text(encoding="utf-8")) or {}
+        content = load_unique(content_up_to(Path(path)).decode()) or {}
         chosen = {str(name): entry["value"] for name, entry in content.items() if name != "wandb_version"}
     except (OSError, ValueError, TypeError, KeyError, AttributeError, yaml.YAMLError) as error:
         raise UserError(
@@ -80,7 +82,7 @@ def _actual(config: RunConfig, name: str) -> Any:
 def _readings(value: Any) -> list[Any]:
     """Return the value, and for a text also what it means on a command line."""
     out = [value]
-    for read in (yaml.safe_load, float) if isinstance(value, str) else ():
+    for read in (load_unique, float) if isinstance(value, str) else ():
         with suppress(yaml.YAMLError, ValueError):
             out.append(read(value))  # YAML takes 1e-1 for a text
     return out
