@@ -27,8 +27,7 @@ TOP = ("title", "source", "links", "sites", "deal", "within", "pairs", "compute"
 LINKS = ("latency_ms", "bandwidth_mbps", "uplink", "loss", "timeout_ms", "tcp_window_mb")
 WITHIN = ("latency_ms", "bandwidth_mbps")
 UNITS = "Latencies are in milliseconds (latency_ms), bandwidths in Mbit/s (bandwidth_mbps)."
-MEASURED, MOST_SITES = "measured", 4096  # the links between so many sites take 0.3 GB
-TABLE = 200_000_000  # the largest size of a .csv file in bytes
+MEASURED, MOST_SITES, TABLE = "measured", 4096, 200_000_000  # links of so many sites: 0.3 GB; bytes of a .csv file
 RANGES = {"latency_ms": (0.0, 60_000.0), "bandwidth_mbps": (0.001, 10_000_000.0)}  # else it may be another unit
 
 
@@ -47,10 +46,8 @@ def load_network(name: str | Path) -> Network:
     if path.suffix not in (".yaml", ".yml", ".csv"):
         path = FOLDER / f"{name}.yaml"
         if not path.is_file():
-            raise UserError(
-                f"There is no network called '{name}'.{closest(name, network_names())} A network of your own is named "
-                "by its path: my.yaml or my.csv."
-            )
+            near = closest(name, network_names())
+            raise UserError(f"There is no network '{name}'.{near} For your own, give its path: my.yaml or my.csv.")
     try:
         return _network(path, _content(path))
     except (ArithmeticError, LookupError, MemoryError, RecursionError, TypeError, ValueError, csv.Error) as error:
@@ -85,7 +82,8 @@ def _text(path: Path, of: str = "") -> str:
     try:
         return content_up_to(path, TABLE if path.suffix == ".csv" else LARGEST).decode()
     except (OSError, UnicodeDecodeError) as error:
-        raise UserError(f"{of}Cannot read the network file {path}: {error}.") from error
+        why = error.strerror if isinstance(error, OSError) else error
+        raise UserError(f"{of}Cannot read the network file {path}: {why}.") from error
 
 
 def _network(path: Path, content: Mapping[str, Any]) -> Network:
@@ -198,9 +196,7 @@ def _csv(text: str, file: str) -> list[list[str]]:
     for number, row in enumerate(table, 1):
         if len(row) != len(head):
             raise UserError(f"{file}, row {number} has {len(row)} values instead of {len(head)}.")
-        rows.append(
-            [known.setdefault(cell, cell) for cell in (row[place].strip() for place in order)]
-        )  # each text once
+        rows.append([known.setdefault(cell, cell) for cell in (row[place].strip() for place in order)])
     if not rows:
         raise UserError(f"{file} has no rows; expected one for every pair of sites.")
     return rows

@@ -1,5 +1,7 @@
 """Frozen tables that someone edited."""
 
+import os
+
 import pytest
 
 from analysis.board.frozen import read_frozen
@@ -20,3 +22,19 @@ def test_words_and_numbers_are_read(tmp_path):
     file = tmp_path / "targets.csv"
     file.write_text(f"{','.join(COLUMNS)}\nD1,minimum,3,1\nT1,pooled,2,0.5\n", encoding="utf-8")
     assert list(read_frozen(file, "targets", COLUMNS)["start"]) == [3, 2]
+
+
+@pytest.mark.parametrize("text", ["a" * 200_000, ",".join(["a"] * 2000), '"\n",' * 2000])
+def test_very_wide_tables_are_refused(tmp_path, text):
+    (tmp_path / "targets.csv").write_text(f"{','.join(COLUMNS)}\n{text}\n", encoding="utf-8")
+    with pytest.raises(NoData, match=r"targets\.csv"):
+        read_frozen(tmp_path / "targets.csv", "targets", COLUMNS)
+
+
+@pytest.mark.parametrize("inside", [False, True])
+def test_large_tables_are_not_read(tmp_path, inside):
+    file = tmp_path / "targets.csv"
+    file.touch()
+    os.truncate(file, 1 << 40)
+    with pytest.raises(OSError, match=r"[MG]B"):
+        read_frozen(file, "targets", COLUMNS, inside)

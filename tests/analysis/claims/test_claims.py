@@ -175,6 +175,7 @@ NESTED = f"- {{id: {{x0: &x0 a, {ALIASES}}}, claim: So., source: here}}"
         (OPEN + ", holds: {at_most: 100}}", "'holds'"),
         ("[" * 5000, "mine.yaml"),
         (NESTED, "mine.yaml"),
+        ("- {id: !!timestamp x}", "mine.yaml"),
     ],
 )
 def test_rejects_a_file_that_is_no_list_of_claims(text, got, tmp_path):

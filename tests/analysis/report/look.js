@@ -52,7 +52,22 @@ seen.hash_closed = location.hash;
 location.hash = `#run=${seen.title}`;
 await moment();
 seen.open_by_hash = one("run").open;
-one("run").close();
+
+// a name with percent signs
+const closed = async () => { one("run").close(); one("run").dispatchEvent(new Event("close")); await moment(); };
+await closed();
+details["n%41%zz"] = details[seen.title];
+rows()[0].querySelector("button").dataset.run = "n%41%zz";
+rows()[0].querySelector("button").click();
+seen.percent = location.hash;
+await closed();
+seen.percent_closed = location.hash;
+location.hash = seen.percent;
+await moment();
+seen.percent_again = [one("run").open, one("run-title").textContent];
+await closed();
+location.hash = "#run=%";
+await moment();
 
 seen.sparks = [
   ["test_loss", [100, 10, 1]],

@@ -204,6 +204,8 @@ def test_the_page_in_a_browser(page, tmp_path):
     assert "test_accuracy" in seen["words"]
     assert seen["words"].count("step 40") == 4  # every axis says how far it goes
     assert (seen["hash"], seen["hash_closed"], seen["open_by_hash"]) == (f"#run={seen['title']}", "", True)
+    assert seen["percent"] == "#run=n%2541%25zz"
+    assert (seen["percent_closed"], seen["percent_again"]) == ("", [True, "n%41%zz"])
     logarithmic = [True, False, False, False, True]  # over less than a decade, in percent, with a zero: linear
     assert [log for _, log, _ in seen["sparks"]] == logarithmic
     assert [line.count("L") for *_, line in seen["sparks"]] == [2, 2, 2, 2, 1]  # the nodes start in consensus

@@ -261,3 +261,18 @@ def test_a_large_file_is_not_read(tmp_path, name, size):
     os.truncate(tmp_path / name, size)
     with pytest.raises(UserError, match=re.escape(name) + ".* MB"):
         load_network(tmp_path / name)
+
+
+def test_a_long_cell_is_refused(saved):
+    with pytest.raises(UserError, match=r"mine\.csv.*131072"):
+        load_network(saved(PAIRS + f"{'a' * 200_000},1,1,1\n", "mine.csv"))
+
+
+def test_a_latency_in_base_60_is_no_number(saved):
+    with pytest.raises(UserError, match=r"links\.latency_ms.*'1:1'"):
+        load_network(saved("links: {latency_ms: 1:1, bandwidth_mbps: 10}\n"))
+
+
+def test_a_wrong_tag_is_refused(saved):
+    with pytest.raises(UserError, match=r"mine\.yaml"):
+        load_network(saved("links: {latency_ms: !!timestamp x, bandwidth_mbps: 10}\n"))

@@ -149,6 +149,10 @@ def test_the_folders_of_plugins_are_known_to_hydra(tmp_path, monkeypatch):
             ("algo/dsgd.yaml", f"name: dsgd\neta: {text}\n", "algo=dsgd", f"line 2: .* {text} as {value}[.]")
             for text, value in (("1:30.5", "90.5"), ("-12:30:45.5", "-45045.5"), ("0:30.", "30.0"), ("1:30.", "90.0"))
         ),
+        *(
+            ("algo/dsgd.yaml", f"name: dsgd\neta: {text}\n", "algo=dsgd", f"line 2: .* {text[:9]}")
+            for text in ("0" + "7" * 9000, "1" + ":1" * 9000)
+        ),
         ("zeros.yaml", "defaults: [config, _self_]\nsteps: 00100\n", "seed=1", r"line 2: .*\b00100 as 64\b"),
     ],
 )

@@ -61,9 +61,9 @@ EYE = np.eye(3)
 NPY = {"topology": {"name": "matrix", "file": "w.npy"}, "nodes": 2}
 
 
-def npy(shape: str) -> bytes:
+def npy(shape: str, dtype: str = "<f8") -> bytes:
     """A file of the npy format with this shape in its header, and no numbers."""
-    header = f"{{'descr': '<f8', 'fortran_order': False, 'shape': {shape}}}".encode()
+    header = f"{{'descr': '{dtype}', 'fortran_order': False, 'shape': {shape}}}".encode()
     return b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header
 
 
@@ -93,6 +93,13 @@ BAD = {
     "a nested header": (NPY, {"w.npy": npy("(" + "-" * 9000 + "1,)")}, r"w\.npy.*header"),
     "an open header": (NPY, {"w.npy": npy("(" * 9000)}, r"w\.npy.*header"),
     "a huge header": (NPY, {"w.npy": npy("(1099511627776, 1024)")}, r"w\.npy.*1099511627776, 1024"),
+    "no bytes": (NPY, {"w.npy": npy("(1000000, 1000000)", "<U0")}, r"w\.npy.*<U0"),
+    "an endless length": (NPY, {"w.npy": npy("(0, 99999999999999999999)")}, r"w\.npy.*nodes=2"),
+    "many bytes": (NPY, {"w.npy": np.ones(2_000_000, np.int8)}, r"w\.npy.*nodes=2"),
+    "many rows": (MATRIX, {"w.csv": "1 1 1\n" * 400_000}, r"w\.csv.*nodes=3"),
+    "many empty rows": (MATRIX, {"w.csv": "\n" * 2_000_000}, r"w\.csv.*nodes=3"),
+    "a long row": (MATRIX, {"w.csv": "1 " * 600_000}, r"w\.csv.*1048576"),
+    "a large file": (MATRIX, {"w.csv": "1 " * 17_000_000}, r"w\.csv.*34 MB.*nodes=3"),
     "hypercube": ({"topology": "hypercube", "nodes": 6}, {}, "hypercube.* 6.* 4 and 8"),
     "one-peer": ({"topology": "one_peer_exponential", "nodes": 12}, {}, "one_peer_exponential.* 12"),
     "prime torus": ({"topology": "torus", "nodes": 7}, {}, "torus.* 7"),

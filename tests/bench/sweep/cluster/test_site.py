@@ -60,7 +60,8 @@ def test_rejects_invalid_sites(word, named):
 
 
 def test_a_file_that_is_no_site(tmp_path):
-    for content in (b"- a\n", b"a: [\n", b"a: \xff\n"):
+    levels = "".join(f"a{k}: &a{k} [{', '.join([f'*a{k - 1}'] * 10)}]\n" for k in range(1, 9))
+    for content in (b"- a\n", b"a: [\n", b"a: \xff\n", b"[" * 5000, f"a0: &a0 [1]\n{levels}setup: *a8\n".encode()):
         (tmp_path / "my.yaml").write_bytes(content)
         with pytest.raises(UserError, match=r"my\.yaml"):
             of_command([f"site={tmp_path / 'my.yaml'}"])

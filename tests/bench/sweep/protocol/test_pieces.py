@@ -388,3 +388,10 @@ def test_results_are_looked_for_where_the_runs_are(small, tmp_path, monkeypatch)
     assert command.typed([], "results", "results") == "results"
     with pytest.raises(UserError, match="a,b"):
         command.typed(["results=a,b"], "results", "results")
+
+
+@pytest.mark.parametrize("line", ["tuned,A,twin,1,2\n", "tuned,A\n", "tuned\n"])
+def test_rows_of_another_length_than_the_header_are_refused(tmp_path, line):
+    (tmp_path / "chosen.csv").write_text("ruleset,workload,method,algo.eta\n" + line, encoding="utf-8")
+    with pytest.raises(UserError, match=r"chosen\.csv.* 4 "):
+        read_chosen(tmp_path / "chosen.csv")

@@ -371,3 +371,20 @@ def test_a_submission_is_accepted_until_a_row_is_tampered_with(written, small, t
     done = board("check", "twin")
     assert done.returncode == 2
     assert "node_loss" in done.stderr
+
+
+def test_links_and_large_files_of_a_submission_are_not_read(written, small):
+    twin = Submission("twin", written, "", entrant("twin", {**ENTRANT, "method": "dsgd"}, read().grids), small)
+    chosen = written / "chosen.csv"
+    chosen.write_bytes(chosen.read_bytes() + b"\n" * 400_000)
+    with pytest.raises(OSError, match="GB"):
+        twin.chosen()
+    chosen.rename(small / "mine.csv")
+    chosen.symlink_to(small / "mine.csv")
+    with pytest.raises(OSError, match="link"):
+        twin.chosen()
+    file = written / "submission.yaml"
+    file.rename(small / "mine.yaml")
+    file.symlink_to(small / "mine.yaml")
+    with pytest.raises(UserError, match=r"submission\.yaml.*link"):
+        read_submission("twin", small)
