@@ -24,10 +24,11 @@ def test_words_and_numbers_are_read(tmp_path):
     assert list(read_frozen(file, "targets", COLUMNS)["start"]) == [3, 2]
 
 
-@pytest.mark.parametrize("text", ["a" * 200_000, ",".join(["a"] * 2000), '"\n",' * 2000])
-def test_very_wide_tables_are_refused(tmp_path, text):
-    (tmp_path / "targets.csv").write_text(f"{','.join(COLUMNS)}\n{text}\n", encoding="utf-8")
-    with pytest.raises(NoData, match=r"targets\.csv"):
+@pytest.mark.parametrize("more", [",a" * 2000, ',"\n"' * 2000])
+def test_very_wide_tables_are_refused(tmp_path, more):
+    rows = [f"{','.join(COLUMNS)}{more}", f"D1,minimum,3,1{',1' * 2000}"]
+    (tmp_path / "targets.csv").write_text("\n".join(rows), encoding="utf-8")
+    with pytest.raises(NoData, match=r"targets\.csv.* 1000 "):
         read_frozen(tmp_path / "targets.csv", "targets", COLUMNS)
 
 

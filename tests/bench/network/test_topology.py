@@ -93,7 +93,7 @@ BAD = {
     "a nested header": (NPY, {"w.npy": npy("(" + "-" * 9000 + "1,)")}, r"w\.npy.*header"),
     "an open header": (NPY, {"w.npy": npy("(" * 9000)}, r"w\.npy.*header"),
     "a huge header": (NPY, {"w.npy": npy("(1099511627776, 1024)")}, r"w\.npy.*1099511627776, 1024"),
-    "no bytes": (NPY, {"w.npy": npy("(1000000, 1000000)", "<U0")}, r"w\.npy.*<U0"),
+    "no bytes": (NPY, {"w.npy": npy("(1000000, 1000000)", "<U0")}, r"w\.npy.*<U0; save"),
     "an endless length": (NPY, {"w.npy": npy("(0, 99999999999999999999)")}, r"w\.npy.*nodes=2"),
     "many bytes": (NPY, {"w.npy": np.ones(2_000_000, np.int8)}, r"w\.npy.*nodes=2"),
     "many rows": (MATRIX, {"w.csv": "1 1 1\n" * 400_000}, r"w\.csv.*nodes=3"),
