@@ -113,9 +113,9 @@ def sentence(error: BaseException) -> str:
     return machine(error) or f"{type(error).__name__}: {error}"
 
 
-def shortened(text: str) -> str:
-    """Return the beginning and the end of a text that is too long for a terminal."""
+def shortened(text: str, rest: str = "in the log") -> str:
+    """Return the beginning and the end of a text that is too long for a terminal; ``rest``: where the others are."""
     if len(text) <= SHOWN:
         return text
     half = SHOWN // 2
-    return f"{text[:half]} … ({len(text) - 2 * half} characters are in the log) … {text[-half:]}"
+    return f"{text[:half]} … ({len(text) - 2 * half} characters are {rest}) … {text[-half:]}"

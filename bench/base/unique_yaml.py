@@ -7,11 +7,13 @@ from typing import Any
 
 import yaml
 
+from bench.base.errors import shortened
+
 INT, FLOAT, MERGE = (f"tag:yaml.org,2002:{word}" for word in ("int", "float", "merge"))
 LARGEST = 100_000
 """The largest number of values of a file, with every alias counted as often as it is used."""
-LONGEST, HALF = 1000, 300
-"""The largest number of characters of a number and of an error, and those of its ends that are kept."""
+LONGEST = 1000
+"""The largest number of characters of a number."""
 
 
 def load_unique(text: str, loader: type[UniqueLoader] | type[UniqueTexts] | None = None) -> Any:
@@ -25,8 +27,7 @@ def load_unique(text: str, loader: type[UniqueLoader] | type[UniqueTexts] | None
     except (yaml.YAMLError, AttributeError, LookupError, TypeError, ValueError, RecursionError) as error:
         # PyYAML raises the others for a value that does not fit its tag, such as !!timestamp x, and for deep nesting
         said = str(error) if isinstance(error, yaml.YAMLError) else f"a value cannot be read: {error}"
-        why = " ".join(said.split())
-        raise yaml.YAMLError(why if len(why) <= LONGEST else f"{why[:HALF]} … {why[-HALF:]}") from error
+        raise yaml.YAMLError(shortened(" ".join(said.split()), "left out")) from error
 
 
 class UniqueKeys:

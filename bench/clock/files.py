@@ -15,7 +15,7 @@ from typing import Any, get_args
 import numpy as np
 import yaml
 
-from bench.base.errors import UserError, closest
+from bench.base.errors import UserError, closest, shortened
 from bench.base.small_file import LARGEST, content_up_to
 from bench.base.unique_yaml import load_unique
 from bench.clock.compute import OPTIONS, Compute, compute_of
@@ -50,6 +50,8 @@ def load_network(name: str | Path) -> Network:
             raise UserError(f"There is no network '{name}'.{near} For your own, give its path: my.yaml or my.csv.")
     try:
         return _network(path, _content(path))
+    except UserError as error:  # it may quote a long name or value
+        raise UserError(shortened(str(error), "left out")) from error
     except (ArithmeticError, LookupError, MemoryError, RecursionError, TypeError, ValueError, csv.Error) as error:
         why = f"{type(error).__name__}: {reprlib.repr(str(error))}"
         raise UserError(f"{path.name} is not a valid network file: {why}.") from error
@@ -82,8 +84,7 @@ def _text(path: Path, of: str = "") -> str:
     try:
         return content_up_to(path, TABLE if path.suffix == ".csv" else LARGEST).decode()
     except (OSError, UnicodeDecodeError) as error:
-        why = error.strerror if isinstance(error, OSError) else error
-        raise UserError(f"{of}Cannot read the network file {path}: {why}.") from error
+        raise UserError(f"{of}Cannot read the network file {path}: {getattr(error, 'strerror', error)}.") from error
 
 
 def _network(path: Path, content: Mapping[str, Any]) -> Network:

@@ -268,9 +268,18 @@ def test_a_long_cell_is_refused(saved):
         load_network(saved(PAIRS + f"{'a' * 200_000},1,1,1\n", "mine.csv"))
 
 
-def test_a_latency_in_base_60_is_no_number(saved):
-    with pytest.raises(UserError, match=r"links\.latency_ms.*'1:1'"):
-        load_network(saved("links: {latency_ms: 1:1, bandwidth_mbps: 10}\n"))
+@pytest.mark.parametrize("long", ["", ":1" * 5000])
+def test_a_latency_in_base_60_is_no_number(saved, long):
+    with pytest.raises(UserError, match=r"links\.latency_ms.*'1:1") as caught:
+        load_network(saved(f"links: {{latency_ms: 1:1{long}, bandwidth_mbps: 10}}\n"))
+    assert len(str(caught.value)) < 1000
+
+
+def test_long_names_are_shortened(saved):
+    for content in ({"x" * 5000: 1}, {**SITES, "pairs": [["x" * 5000, "a", 1, 1]]}, {**SITES, "pairs": [["x" * 5000]]}):
+        with pytest.raises(UserError, match="xxx") as caught:
+            load_network(saved(content))
+        assert len(str(caught.value)) < 1000
 
 
 def test_a_wrong_tag_is_refused(saved):
