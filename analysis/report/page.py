@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 import time
 from contextlib import suppress
 from dataclasses import replace
@@ -11,10 +12,12 @@ from typing import Any
 import jinja2
 import numpy as np
 import pandas as pd
+from markupsafe import Markup, escape
 from matplotlib.colors import to_hex
 
 from analysis.drawing.style import styles
 from analysis.drawing.symbols import LETTERS
+from analysis.report.caption import MATH
 from analysis.report.commands import portable, run_command
 from analysis.report.report_data import COMMANDS, ReportData, run_table
 from analysis.results.results import Results
@@ -40,7 +43,19 @@ MISSING = "–"
 def template(name: str) -> jinja2.Template:
     """Return a template of this folder, with autoescape."""
     loader = jinja2.FileSystemLoader(HERE)
-    return jinja2.Environment(loader=loader, autoescape=True, trim_blocks=True, lstrip_blocks=True).get_template(name)
+    environment = jinja2.Environment(loader=loader, autoescape=True, trim_blocks=True, lstrip_blocks=True)
+    environment.filters["with_indices"] = with_indices
+    return environment.get_template(name)
+
+
+def with_indices(text: str) -> Markup:
+    """Return a text as HTML, in which b_t has an index and 2^-12 a power."""
+    return Markup(MATH.sub(_index, str(escape(text))))
+
+
+def _index(match: re.Match[str]) -> str:
+    letter, index, base, power = match.groups()
+    return f"{letter}<sub>{index.strip('()')}</sub>" if letter else f"{base}<sup>{power.strip('()')}</sup>"
 
 
 def page(report: ReportData, command: str = "") -> str:

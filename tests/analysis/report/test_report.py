@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from analysis import make_report
 from analysis.drawing.panels import Picture
 from analysis.figures import drawings, figure
-from analysis.report.page import choices, embed, natural_order
+from analysis.report.page import choices, embed, natural_order, with_indices
 from analysis.report.report_data import gather_report, run_table, settings
 from bench.store.files import stream_of, write_json
 from bench.terminal.visible import CONTROL
@@ -149,6 +149,11 @@ def test_nothing_in_a_run_becomes_markup(page):
     assert "&lt;script&gt;window" in text
     assert "http://" not in text.replace("http://www.w3.org/", "")
     assert "https://" not in text
+
+
+def test_captions_have_indices_and_powers():
+    assert with_indices("b_(t+1) < b_t², 2^-12") == "b<sub>t+1</sub> &lt; b<sub>t</sub>², 2<sup>-12</sup>"
+    assert with_indices("grad_norm <b>_1</b>") == "grad_norm &lt;b&gt;_1&lt;/b&gt;"
 
 
 def test_what_is_embedded_can_not_end_its_script():
