@@ -100,9 +100,9 @@ class RunFolder(StoredRun[C]):
         return f"{self.path.name}: {reasons}. Moved to {place}."
 
     def begin(
-        self, facts: Mapping[str, Any], rows: list[Row] | None = None, damage: Mapping[str, str] | None = None
+        self, facts: Mapping[str, Any], step: int = 0, rows: Sequence[Row] = (), damage: Mapping[str, str] | None = None
     ) -> str | None:
-        """Start from step 0, replacing earlier files, or resume after ``rows``.
+        """Start from step 0, replacing earlier files, or resume after ``step`` with the evaluations ``rows``.
 
         ``facts`` go into the manifest. ``damage`` is the damage of the checkpoints, by file name.
         Returns a sentence about damaged files, if there were any.
@@ -112,13 +112,13 @@ class RunFolder(StoredRun[C]):
             raise UserError(f"A file of {self.path.name} was edited since this command was started. Start it again.")
         before, damaged = self.manifest(), self._set_aside(damage or {})
         make_folder(self.path, parents=True)
-        self.start = before.get("start", "") if rows else uuid.uuid4().hex
+        self.start = before.get("start", "") if step else uuid.uuid4().hex
         self._manifest = {"run_id": self.path.name, IDENTITY: self.config.identity, "start": self.start, **facts}
         self._marks = {"replicas": facts.get("replicas", 1)}
-        self._rows = list(rows or [])
+        self._rows = list(rows)
         self._set_state("running")  # first, so that no reader takes the old files for a finished run
-        if rows:
-            self._manifest["resumed"] = [*before.get("resumed", []), rows[-1]["step"]]
+        if step:
+            self._manifest["resumed"] = [*before.get("resumed", []), step]
             self._manifest["heterogeneity"] = before.get("heterogeneity")
             self._manifest |= {TAPE: before[TAPE]} if TAPE in before else {}
         else:
@@ -132,7 +132,7 @@ class RunFolder(StoredRun[C]):
         write_json(self.path / "manifest.json", self._manifest, self.must_be_ours)
         if damaged:
             self.log(damaged)
-        verb = f"resumes after step {rows[-1]['step']}" if rows else "starts"
+        verb = f"resumes after step {step}" if step else "starts"
         self.log(f"{self.config.run_id} {verb}: {self.config.steps} steps, engine {self.row_labels()['engine']}")
         return damaged
 

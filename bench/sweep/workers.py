@@ -175,11 +175,11 @@ class Executor:
         how = {"replicas": len(members), "sweep": self._name, "varies": list(self._varies)}
         try:
             for folder, rows in members:
-                facts = describe(folder.config, folder.manifest() if rows else None)
+                facts = describe(folder.config, folder.manifest() if step else None)
                 begun.append(folder)
                 with errors.store_errors(folder.path):
                     facts |= {**how, "ranks": pool.ranks(folder.config)}
-                    damage = folder.begin(facts, rows, damaged_checkpoints(folder))
+                    damage = folder.begin(facts, step, rows, damaged_checkpoints(folder))
                     checkpoint.forget_after(folder.checkpoints, step)
                 if damage:
                     self._display.say(damage)

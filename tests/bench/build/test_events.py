@@ -147,7 +147,7 @@ def test_a_checkpoint_of_other_events_is_not_resumed(tmp_path):
     assert folder.claim()
     folder.begin({})
     folder.learn({"tape": "1" * 64})
-    folder.begin({}, [{"step": 10}])
+    folder.begin({}, 10, [{"step": 10}])
     folder.learn({"tape": "1" * 64})
     with pytest.raises(Misfit):
         folder.learn({"tape": "2" * 64})

@@ -224,13 +224,16 @@ def test_a_checkpoint_of_another_start_is_not_used(tmp_path):
         assert checkpoint.damage(folder.checkpoints) == {"20.0-5.npz": FOREIGN}
         checkpoint.write(folder.checkpoints, moment, range(6), start=folder.start)
         assert resume_point(folder)[0] == 20
-        folder.begin(describe(c, folder.manifest()), first)
+        folder.begin(describe(c, folder.manifest()), 20, first)
         assert resume_point(folder)[0] == 20  # the id of a resumed run stays
         write_json(folder.path / "manifest.json", {k: v for k, v in folder.manifest().items() if k != "start"})
         checkpoint.write(folder.checkpoints, moment, range(6))
         assert resume_point(folder)[0] == 20  # a run of an earlier version has no id
-        folder.begin(describe(c, folder.manifest()), first)
+        folder.begin(describe(c, folder.manifest()), 20, first)
         assert resume_point(folder)[0] == 20
+        folder.begin(describe(c, folder.manifest()), 25, first)  # between two evaluations
+        assert folder.manifest()["resumed"] == [20, 20, 25]
+        assert "after step 25:" in (folder.path / "log.txt").read_text().splitlines()[-1]
 
 
 def test_going_on_takes_the_columns_from_the_manifest(tmp_path, monkeypatch):
