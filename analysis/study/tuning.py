@@ -117,15 +117,15 @@ def rule_in_words(
     notes = [where + "; ".join(f"{', '.join(some)} {choice}" for choice, some in names.items())]
     if was_chosen(chosen.values()):
         notes.append(RULE.format(what=what, score=score_in_words(results, finals, request)))
-    return [*notes, *incomplete(results, chosen, where)]
+    return [*notes, *remarks(results, chosen, where)]
 
 
 MOST = 4
 """The largest number of settings that a note names."""
 
 
-def incomplete(results: Results, chosen: Chosen, where: str = "") -> list[str]:
-    """Return a note on the settings that were run without some tuning seed, and therefore not compared."""
+def remarks(results: Results, chosen: Chosen, where: str = "") -> list[str]:
+    """Return notes on the settings without some tuning seed, which are not compared, and on options without effect."""
     parts = []
     for algo, best in chosen.items():
         if best is None or best.left_out.empty:
@@ -134,7 +134,10 @@ def incomplete(results: Results, chosen: Chosen, where: str = "") -> list[str]:
         some = [in_symbols({str(k): v for k, v in setting.items()}, "=") for setting in settings[:MOST]]
         more = [f"{len(settings) - MOST} more"] if len(settings) > MOST else []
         parts.append(f"{method_name(algo, results)} {', '.join([*some, *more])}")
-    return [f"{where}not considered, because they lack a seed of the others: {'; '.join(parts)}"] if parts else []
+    out = [f"{where}not considered, because they lack a seed of the others: {'; '.join(parts)}"] if parts else []
+    idle = [(option, method_name(algo, results)) for algo, best in chosen.items() if best for option in best.idle]
+    same = "the same mean, so that none is better"
+    return [*out, *(f"{where}all values of {symbol(option)} give {name} {same}" for option, name in idle)]
 
 
 def one_rule(notes: Iterable[str]) -> list[str]:

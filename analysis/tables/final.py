@@ -16,8 +16,8 @@ from analysis.study.statistics import FEWEST, HELD_OUT, RULE, Interval, Reported
 from analysis.study.tuning import (
     Chosen,
     gone_in_words,
-    incomplete,
     judged_by,
+    remarks,
     score_in_words,
     setting_of,
     tuned_over,
@@ -56,7 +56,7 @@ def make(results: Results, request: FigureOptions) -> Table:
         chosen = chosen_of(found)
         by += [score_in_words(results, runs, request)] if chosen else []
         tried = tried or was_chosen(chosen.values())
-        lacking += incomplete(results, chosen)
+        lacking += remarks(results, chosen)
         gaps = _gaps(found, against, decides or judged_by(results, runs, request)[0])
         ids = {str(algo): mine["run_id"] for algo, mine in runs.groupby("algo")}
         names, some_marks = marked(methods(found, results), results, ids)

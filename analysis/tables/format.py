@@ -157,7 +157,7 @@ def chosen(table: Table, columns: Sequence[str], results: Results) -> Table:
             there = list(dict.fromkeys([*map(str, table.shown), *more]))
             raise NoData(f"it has no column '{word}'{perhaps(word, there)}; there are {', '.join(there)}")
         names.append(name)
-    return replace(table, shown=shown, asked=tuple(names))
+    return replace(table, shown=shown, asked=tuple(dict.fromkeys(names)))
 
 
 def _plain(name: object) -> str:

@@ -17,7 +17,7 @@ from analysis.study.select import VARIANTS, as_written, problems, reference, ref
 from analysis.study.settings import in_order
 from analysis.study.statistics import FEWEST, HELD_OUT, WITHIN, Interval, Reported, Robustness, mean, paired, report
 from analysis.study.statistics import robustness as measure
-from analysis.study.tuning import criterion, incomplete, score_in_words, sensitive_to, tuned_over
+from analysis.study.tuning import criterion, remarks, score_in_words, sensitive_to, tuned_over
 from analysis.tables import Table, table
 from analysis.tables.format import interval, with_settings
 
@@ -71,7 +71,7 @@ def make(results: Results, request: FigureOptions) -> Table:
     for key, runs in in_order(problems(results, results.finals)):
         rows, untuned = _rows(results, runs, request, against)
         by += [score_in_words(results, runs, FigureOptions(schedule=request.schedule))] if rows else []
-        omitted += incomplete(results, {row.algo: row.found.best for row in rows})
+        omitted += remarks(results, {row.algo: row.found.best for row in rows})
         for row in rows:
             others = {name: value for name, value in row.found.best.values.items() if name != row.option}
             rest.append(in_symbols(others) or "—")

@@ -110,11 +110,13 @@ def mixed_kinds(kinds: Kinds) -> str | None:
         return None
     shown = "; ".join([*different.values()][:SHOWN])
     more = f"; and {len(different) - SHOWN} more differences" * (len(different) > SHOWN)
-    again = "force=true" if set(different) <= set(LIBRARIES) else "stale=rerun"  # stale= compares only the source
+    only = set(different) <= set(LIBRARIES)  # stale= compares only the source
+    again = "all, add force=true" if only else "those of another source than the present one, add stale=rerun"
+    which = "the older runs" if dated else "the runs of all versions but one"
     return (
         "These runs were not made with the same software and data, which may explain differences between them: "
-        f"{shown}{more}. To exclude the {'older' if dated else 'fewer'} runs from figures, tables, pages and claims, "
-        f"add --without {' '.join(older)}; to repeat them, add {again}."
+        f"{shown}{more}. To exclude {which} from figures, tables, pages and claims, "
+        f"add --without {' '.join(older)}; to repeat {again}."
     )
 
 

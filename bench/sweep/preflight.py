@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from functools import cache
@@ -40,7 +40,7 @@ DATA = (
     *("init", "sampling", "eval_samples", "validation", "regularizer", "data_dir"),
 )
 """Settings that determine the data of a problem."""
-_passed: set[str] = set()
+_passed = set[Hashable]()
 """Data and problems that passed the check, so that a sweep checks them once."""
 
 
@@ -126,22 +126,39 @@ def check_network(config: RunConfig) -> None:
     if config.compressor.name != LATER["compressor"]:
         build_compressor(config, problem_of(config).layout.size)
     check_method(config)
-    if config.schedule_nodes not in (None, config.nodes) and not _stepsizes_use_nodes(config):
+    if config.schedule_nodes not in (None, config.nodes) and _equal(
+        _stepsizes(config, config.schedule_nodes), _stepsizes(config, config.nodes)
+    ):
         _say_once(
             f"No stepsize of {config.algo.name} with algo.schedule={config.algo.options['schedule']} depends on the "
             f"number of nodes, so schedule_nodes={config.schedule_nodes} does not change its stepsizes."
         )
+    _name_idle(config)
 
 
-def _stepsizes_use_nodes(config: RunConfig) -> bool:
-    """Return whether some stepsize differs between ``schedule_nodes`` and ``nodes``."""
-    cls, options = method_of(config), config.algo.options
+def _name_idle(config: RunConfig) -> None:
+    """Name an option of the stepsizes that the schedule does not use, once for every method and schedule."""
+    name, schedule = config.algo.name, config.algo.options["schedule"]
+    for option, kind in method_of(config).stepsize_options().items():
+        value, usual, key = config.algo.options[option], kind.default, (name, schedule, option)
+        if value != usual and option != "schedule" and key not in _passed:
+            _passed.add(key)
+            if _equal(_stepsizes(config, config.nodes), _stepsizes(config, config.nodes, **{option: usual})):
+                _say_once(
+                    f"algo.{option}={value} changes no number of {name} with algo.schedule={schedule}: the stepsizes "
+                    f"are those of {option}={usual}."
+                )
+
+
+def _stepsizes(config: RunConfig, nodes: int, **others: Any) -> Mapping[str, Any]:
+    """Return the stepsizes of a method with this number of nodes and other values of some options."""
+    cls, options = method_of(config), {**config.algo.options, **others}
     rest = {name: options[name] for name in cls.stepsize_options() if name != "schedule"}
-    one, other = (
-        cls.stepsizes(Steps.of(options["schedule"], n, config.steps), **rest)
-        for n in (config.schedule_nodes or config.nodes, config.nodes)
-    )
-    return any(not np.array_equal(one[name], other[name]) for name in one)
+    return cls.stepsizes(Steps.of(options["schedule"], nodes, config.steps), **rest)
+
+
+def _equal(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    return all(np.array_equal(one[name], other[name]) for name in one)
 
 
 @cache

@@ -54,6 +54,7 @@ class Best:
     settings: pd.DataFrame  # all compared settings
     scores: np.ndarray  # their means
     left_out: pd.DataFrame  # settings that lack a tuning seed, and are not compared
+    idle: list[str]  # options of which all values have the same mean, so that none is better
 
     @cached_property
     def means(self) -> pd.Series:
@@ -148,11 +149,19 @@ class Grid:
         values = {o: value if isinstance(value, str) else float(value) for o, value in first.items()}
         words = [o for o, value in values.items() if isinstance(value, str)]  # each schedule may have its own grid
         grid = [k for k in range(len(means)) if all(columns[o][k] == values[o] for o in words)]
-        edges = []
-        for option in (o for o in self.options if o not in words):
+        edges, idle = [], [option for option in self.options if self._idle(option, means)]
+        for option in (o for o in self.options if o not in [*words, *idle]):
             tried = {columns[option][k] for k in grid}
             edges += [option] if len(tried) > 1 and values[option] in (min(tried), max(tried)) else []
-        return Best(values, edges, self.seeds, self.settings, self.sign * means, self.left_out)
+        return Best(values, edges, self.seeds, self.settings, self.sign * means, self.left_out, idle)
+
+    def _idle(self, option: str, means: np.ndarray) -> bool:
+        """Return whether an option has several values, all with the same mean if the other options are equal."""
+        others = [name for name in self.options if name != option]
+        among = numbered(self.settings, others) if others else np.zeros(len(means), dtype=int)
+        each = [means[among == group] for group in np.unique(among)]
+        same = all(min(some) >= max(some) - SAME * abs(max(some)) or min(some) == max(some) for some in each)
+        return same and any(len(some) > 1 for some in each)
 
     @cached_property
     def by_the_others(self) -> list[int]:
