@@ -5,7 +5,7 @@ configurations are not packed, nor are runs that have not ended; the command
 names those. With several sources, the first one in which a run has ended
 provides it, or a later one that has the same results and more metrics of it.
 The command names runs whose results differ between sources. It does not replace
-an archive that has other runs.
+an archive that has other runs or cannot be read.
 
 Examples:
   python analysis/archive.py results archive
@@ -14,6 +14,7 @@ Examples:
 """
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -25,7 +26,7 @@ if __name__ == "__main__":
     begin()
 
 
-from analysis.results.archive import check_target, is_archive, read_archive, write_archive
+from analysis.results.archive import FACTS, ROWS, RUNS, check_target, read_archive, write_archive
 from analysis.results.duplicates import contradicting, different, together
 from analysis.results.errors import NoData, in_sentences
 from analysis.results.fewer import with_metrics
@@ -84,16 +85,23 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _lost(archive: Path, results: Results) -> list[str]:
-    """Return the runs of an existing archive that a new one in its place would not have."""
-    if not is_archive(archive):
+    """Return the runs of an existing archive that a new one in its place would not have.
+
+    Raises:
+        UserError: The archive cannot be read, as after an interrupted update or without the permission.
+    """
+    if not any(os.path.lexists(archive / name) for name in (RUNS, ROWS, FACTS)):
         return []
     try:
         before = read_archive(archive)
-    except NoData:  # it is damaged
-        return []
+    except NoData as error:
+        raise UserError(
+            f"{archive} is not replaced, since its runs cannot be read: {error}. Repair or delete it, or type another "
+            "ARCHIVE."
+        ) from error
     ended = {*results.runs.loc[results.runs["state"].isin(FINAL), "run_id"]}
     other = different([results, before])
-    return [str(run) for run in before.runs["run_id"] if run not in ended or run in other]
+    return [str(run) for run in (*before.runs["run_id"], *before.unreadable) if run not in ended or run in other]
 
 
 def _some(names: Sequence[str]) -> str:

@@ -205,3 +205,16 @@ def test_an_archive_with_other_runs_is_not_replaced(tmp_path, capsys):
     assert main([str(one), str(other), str(other)]) == 0
     assert len(read_archive(other).runs) == 3
     assert main([str(other), str(one)]) == 0
+
+
+@pytest.mark.parametrize("name", [RUNS, ROWS, FACTS])
+@pytest.mark.parametrize("harm", [lambda file: file.write_bytes(file.read_bytes()[:-9]), Path.unlink])
+def test_an_archive_that_cannot_be_read_is_not_replaced(tmp_path, capsys, name, harm):
+    one, other = tmp_path / "one", tmp_path / "other"
+    write_archive(made(8, 16), one)
+    write_archive(made(8, 16, 32), other)
+    harm(other / name)
+    before = files_of(other)
+    assert main([str(one), str(other)]) == 2
+    assert str(other) in capsys.readouterr().err
+    assert files_of(other) == before

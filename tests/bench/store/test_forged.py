@@ -176,7 +176,7 @@ def test_what_is_not_a_regular_file_does_not_stop_a_run(tmp_path, name, kind):
         replaced(run.path / name, kind, outside / "precious")
     assert run_all([run.config], QUIET) == 0
     assert run.final
-    assert run.manifest()["resumed"] == [28]  # the last evaluation before the checkpoint
+    assert run.manifest()["resumed"] == [30]  # the step of the checkpoint
     moved = "status.json" if name == "damaged" else name
     assert moved in (run.path / "log.txt").read_text()
     assert os.path.lexists(run.path / "damaged" / f"{moved}.0")
