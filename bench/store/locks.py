@@ -102,9 +102,10 @@ class Lock:
 
     def _forget(self) -> None:
         """Close the file; the lock stays if another process has it open."""
-        if self._stream is not None:
-            self._stream.close()
-            self._stream = None
+        stream, self._stream = self._stream, None
+        if stream is not None:
+            with suppress(OSError):  # such as a quota, of which NFS tells only here
+                stream.close()
         _taken.discard(self)
 
     def held(self) -> bool:

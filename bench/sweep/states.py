@@ -12,6 +12,7 @@ from bench.store.files import lock_of
 from bench.store.integrity import examine, read_file
 from bench.store.locks import Lock
 from bench.store.record import COLUMNS, FINAL, SCORE
+from bench.store.regular import is_missing
 from bench.store.stored_run import has_another
 from bench.terminal.console import Console
 from bench.terminal.table import WRONG, show_failures, show_mixed, show_table
@@ -43,7 +44,7 @@ def states_of(runs: Path, configs: Iterable[RunConfig]) -> dict[str, dict[str, A
     """Return the labels, the state and the latest metrics of these runs, by run_id."""
     return {
         name: look_at_run(runs / name)
-        if os.path.lexists(runs / name / "status.json") and not has_another(runs / name, config)
+        if not is_missing(runs / name / "status.json") and not has_another(runs / name, config)
         else {**config.labels(), "state": "missing"}
         for config in configs
         for name in [config.run_id]

@@ -25,6 +25,18 @@ def test_the_rule_for_the_best_stepsize():
     assert best_setting(blown, ["eta"]).values == {"eta": 0.1}
 
 
+def test_an_option_of_which_every_value_has_the_same_mean_is_idle():
+    accuracies = {0.1: [80.0, 82.0], 1.0: [90.0, 88.0]}
+    pair = pd.concat([grid(accuracies).assign(alpha=alpha) for alpha in (0.3, 0.9)], ignore_index=True)
+    best = best_setting(pair, ["eta", "alpha"])
+    assert (best.values, best.edges, best.idle) == ({"eta": 1.0, "alpha": 0.3}, ["eta"], ["alpha"])
+    pair.loc[0, "test_accuracy"] = 80.1
+    assert best_setting(pair, ["eta", "alpha"]).idle == []
+    gone = pd.concat([grid({**accuracies, 9.0: [None, None]}).assign(alpha=alpha) for alpha in (0.3, 0.9)])
+    assert best_setting(gone.reset_index(drop=True), ["eta", "alpha"]).idle == ["alpha"]
+    assert best_of({0.1: [80.0]}).idle == []
+
+
 def test_stepsizes_are_compared_on_the_seeds_that_most_have():
     best = best_of({0.1: [90, 90, 50, 50], 1.0: [80, 80], 10.0: [70, 70]})
     assert (best.values, best.seeds) == ({"eta": 0.1}, [0, 1])

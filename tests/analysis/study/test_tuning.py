@@ -132,6 +132,8 @@ def test_every_metric_may_be_a_column(two, name):
     ]
     assert set(table.data["bytes"]) == {costs["bytes"]}
     assert f" & ${costs['bytes']:.0f}$ & " in latex(table, "costs")
+    twice = chosen(table, ("method", "n", "nodes", "method"), two)
+    assert [*twice.printed] == ["method", "n"]
     with pytest.raises(NoData, match=r"'byts'.*'bytes'.*, gradients, rounds, "):
         chosen(table_makers()[name].make(two, FigureOptions(columns=("byts",))), ("byts",), two)
 

@@ -99,6 +99,15 @@ def test_a_lock_that_may_not_be_read_may_be_held(tmp_path, monkeypatch):
     assert Lock(tmp_path / "b").held()
 
 
+def test_a_lock_whose_file_cannot_be_closed_is_released(tmp_path):
+    one, two = Lock(tmp_path / "a"), Lock(tmp_path / "a")
+    assert one.take()
+    os.close(one._stream.fileno())  # as on NFS, where closing a file may fail
+    one.release()
+    assert two.take()
+    two.release()
+
+
 def test_leases_where_the_folder_says_so(tmp_path):
     (tmp_path / KIND).write_text("leases no locks here\n")
     assert untrusted(tmp_path) == "no locks here"

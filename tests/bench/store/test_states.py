@@ -1,12 +1,16 @@
 """What a run is called at its end."""
 
+import errno
 import io
+import os
+from pathlib import Path
 
 import pytest
 from rich.console import Console
 
 from bench.base.evaluation import DIVERGING_FROM, final_state
 from bench.store.record import FINAL, STATES
+from bench.sweep.states import states_of
 from bench.sweep.sweep import run_all
 from tests.helpers.cli import ROOT
 from tests.helpers.configs import config
@@ -47,3 +51,18 @@ def test_a_diverging_run_is_a_result(tmp_path):
         assert shown in sink.getvalue()
     assert sorted(state(folder)["state"] for folder in folders(tmp_path)) == ["diverging", "done"]
     assert all(count in status_of(tmp_path) for count in ("1 done", "1 diverging"))
+
+
+def test_a_run_that_may_not_be_read_is_not_missing(tmp_path, monkeypatch):
+    run = config(results=str(tmp_path))
+    (tmp_path / "runs" / run.run_id).mkdir(parents=True)
+    assert states_of(tmp_path / "runs", [run])[run.run_id]["state"] == "missing"
+    lstat = os.lstat
+
+    def denied(path, **how):
+        if Path(path).parent.name == run.run_id:
+            raise PermissionError(errno.EACCES, "denied", str(path))
+        return lstat(path, **how)
+
+    monkeypatch.setattr(os, "lstat", denied)
+    assert states_of(tmp_path / "runs", [run])[run.run_id]["state"] == "unreadable"

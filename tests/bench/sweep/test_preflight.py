@@ -266,6 +266,23 @@ def test_reports_that_schedule_nodes_has_no_effect(schedule, nodes, noted, capsy
     assert (f"schedule_nodes={nodes}" in capsys.readouterr().err) == noted
 
 
+@pytest.mark.parametrize(
+    ("algo", "noted"),
+    [
+        ({"name": "dasagt", "schedule": "fixed", "alpha": 0.1}, True),
+        ({"name": "dasagt", "schedule": "constant", "alpha": 0.1}, False),
+        ({"name": "gt_nsgdm", "schedule": "fixed", "p": 1.5}, False),
+        ({"name": "gt_nsgdm", "schedule": "constant", "p": 1.5}, True),
+    ],
+)
+def test_an_option_that_the_schedule_does_not_use_is_named_once(algo, noted, capsys, monkeypatch):
+    monkeypatch.setattr("bench.sweep.preflight._passed", set())
+    for _ in range(2):
+        check(config(algo=algo))
+    option = [*algo][-1]
+    assert capsys.readouterr().err.count(f"algo.{option}={algo[option]} ") == noted
+
+
 def test_limits_the_number_of_evaluations():
     with pytest.raises(UserError, match=r"eval_every=1\b.* eval_every=3\b"):
         check(config(steps=2 * EVALUATIONS, eval_every=1))
