@@ -23,8 +23,9 @@ UNSET = {**NEUTRAL, "schedule_nodes": None, "eval_samples": None}
 LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 DEEP = 10
 """The largest accepted depth of a configuration. Deeper YAML could crash the loader, which has no limit."""
-LONGEST = 1 << 15
-"""The longest shown sweep, in characters, since the time to split it grows with the square of its length."""
+LONGEST, CONFIG, SCALAR = 1 << 15, 1 << 14, 1000
+"""The longest shown sweep, and the longest configuration and value that are read, in characters. The time for a sweep,
+and for a number in base 60, grows with the square of its length."""
 PLAIN = re.compile(r"(?!(?:null|true|false|nan|inf)$)[A-Za-z_][\w./:@+-]*", re.IGNORECASE)
 """Text that Hydra reads as text without quotes."""
 
@@ -64,18 +65,20 @@ def sweep_commands(results: Results) -> list[tuple[str, int]]:
 def run_command(config: str, fact: Mapping[str, Any], source: str) -> str:
     """Return the command for one run from its YAML config, without defaults; empty if the config is invalid."""
     try:
-        values = yaml.load(config, Loader=LOADER) if _is_plain(config) else None
+        values = yaml.load(config, Loader=LOADER) if len(config) <= CONFIG and _is_plain(config) else None
         return run_py(list(_settings(values)), fact, source) if isinstance(values, dict) else ""
     except (yaml.YAMLError, ValueError, TypeError, ArithmeticError):  # such as an invalid date or a too large number
         return ""
 
 
 def _is_plain(config: str) -> bool:
-    """Return whether a config is not too deep and has no tags and no anchors, which may expand endlessly."""
+    """Return whether a config is not too deep, and has no long values, tags or anchors, which may expand endlessly."""
     depth = 0
     for event in yaml.parse(config, Loader=LOADER):
         depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
         if depth > DEEP or getattr(event, "anchor", None) or getattr(event, "tag", None):
+            return False
+        if len(getattr(event, "value", "")) > SCALAR:
             return False
     return True
 

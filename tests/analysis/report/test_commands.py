@@ -41,6 +41,8 @@ def test_the_command_of_a_run_makes_the_same_run(words, tmp_path, monkeypatch):
 def test_a_config_that_refers_to_itself_has_no_command():
     assert run_command("a: &a [1]\nb: [*a, *a]\n", {}, "results") == ""
     assert run_command("algo: {", {}, "results") == ""
+    assert run_command(f"a: 1{':1' * 30_000}", {}, "results") == ""  # it would take seconds
+    assert run_command("a: 1\n" * 5_000, {}, "results") == ""
     assert run_command("- a\n", {}, "results") == ""
 
 
