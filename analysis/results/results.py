@@ -20,7 +20,7 @@ from analysis.results.states import risen, with_states
 from bench.base import renamed
 from bench.store.record import ADDED, COLUMNS, FINAL, HOW, LATER, SINCE, WITH_GROUP
 from bench.store.record import NETWORK_S as NETWORK_S
-from bench.store.software import software
+from bench.store.software import TYPED, software
 
 SETTINGS = (
     *("nodes", "steps", "batch_size", "scale", "input_scale", "validation", "schedule_nodes", "init", "sampling"),
@@ -212,8 +212,9 @@ class Results:
         for name, old in versions:
             there = pd.Series([one.get(name) for one in made], index=self.runs.index, dtype=object)
             if wrong := [version for version in old if version not in set(there)]:
-                known = ", ".join(f"{name}={version}" for version in there.dropna().unique()) or "none"
-                raise NoData(f"no run was made with {name}={wrong[0]}; the versions are {known}")
+                known = [f"{name}={version}" for version in there.dropna().unique()] or ["none"]
+                some = ", ".join(known[:TYPED]) + f" and {len(known) - TYPED} more" * (len(known) > TYPED)
+                raise NoData(f"no run was made with {name}={wrong[0]}; the versions are {some}")
             keep &= ~there.isin(old)
         return self._kept(keep)
 
