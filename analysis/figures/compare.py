@@ -208,7 +208,7 @@ def _differing(results: Results, settings: Sequence[Setting]) -> dict[str, list[
     for algo, mine in everywhere.groupby("algo"):
         parts = [runs[runs["algo"] == algo] for _, runs in settings]
         tuned = {option for part in parts for option in numbers_tuned(results, part)}
-        known = [option for option in results.options if option in mine and option not in tuned]
+        known = [option for option in results.several_in(mine) if option not in tuned]
         inside = {option for option in known if any(part[option].nunique(dropna=False) > 1 for part in parts)}
         out[str(algo)] = [option for option in known if option in inside or mine[option].nunique() > 1]
     return out

@@ -219,7 +219,7 @@ def run_table(results: Results) -> tuple[pd.DataFrame, list[str]]:
     table = table[["run_id", "state", *labels, *found, *rest]].rename(
         columns={NETWORK_S: metric_name(NETWORK_S, results)}
     )
-    return table, [c for c in ("state", *varied) if _varies(results, c)]
+    return table, ["state"] * _varies(results, "state") + varied
 
 
 def _varies(results: Results, name: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,12 @@ def are_numbers(values: pd.Series) -> bool:
     return len(known) > 0 and {*map(type, known)} <= {int, float}
 
 
+def numbers_of(values: pd.Series) -> list[float]:
+    """Return the known values if these are numbers, else none."""
+    known = [value for value in values.tolist() if not missing(value)]
+    return known if {*map(type, known)} <= {int, float} else []
+
+
 def with_numbers(runs: pd.DataFrame, option: str) -> pd.DataFrame:
     """Return the runs without methods that have other values than numbers of an option, which others may be tuned over.
 
@@ -30,6 +37,17 @@ def with_numbers(runs: pd.DataFrame, option: str) -> pd.DataFrame:
     if not texts or not are_numbers(kept[option]):
         return runs
     return with_columns(kept, {option: pd.Series(kept[option].tolist(), index=kept.index)})
+
+
+def with_several_values(runs: pd.DataFrame, options: Iterable[str]) -> dict[str, list[str]]:
+    """Return for each method these options of which it has two or more values, a missing one among them."""
+    out: dict[str, list[str]] = {algo: [] for algo in runs["algo"].unique()}
+    for name in options:
+        values = runs[name].map(repr) if runs[name].dtype.kind == "O" else runs[name]  # 1 and True are two values
+        counts = values.groupby(runs["algo"]).nunique(dropna=False)
+        for algo in counts.index[counts > 1]:
+            out[algo].append(name)
+    return out
 
 
 def fits_word(value: Any, word: str) -> bool:

@@ -15,12 +15,12 @@ from analysis.results.columns import with_columns
 from analysis.results.contents import contents_of_older_runs, paths_by_content
 from analysis.results.declarations import most_frequent
 from analysis.results.errors import NoData, perhaps
-from analysis.results.numbers import are_numbers, fits_word, missing, with_numbers
+from analysis.results.numbers import are_numbers, fits_word, missing, with_numbers, with_several_values
 from analysis.results.states import risen, with_states
 from bench.base import renamed
 from bench.store.record import ADDED, COLUMNS, FINAL, HOW, LATER, SINCE, WITH_GROUP
 from bench.store.record import NETWORK_S as NETWORK_S
-from bench.store.software import software
+from bench.store.software import TYPED, software
 
 SETTINGS = (
     *("nodes", "steps", "batch_size", "scale", "input_scale", "validation", "schedule_nodes", "init", "sampling"),
@@ -78,6 +78,16 @@ class Results:
     def numbers(self) -> list[str]:
         """The options that are numbers of some method, real or integer, which it may be tuned over."""
         return [name for name in self.options if are_numbers(with_numbers(self.runs, name)[name])]
+
+    @cached_property
+    def several(self) -> dict[str, list[str]]:
+        """The options of which each method has two or more values, a missing one among them."""
+        return with_several_values(self.runs, self.options)
+
+    def several_in(self, runs: pd.DataFrame) -> list[str]:
+        """Return the options of which some method of these runs may have two or more values."""
+        found = {name for algo in runs["algo"].unique() for name in self.several.get(algo, [])}
+        return [name for name in self.options if name in found and name in runs] if len(runs) > 1 else []
 
     @cached_property
     def problem(self) -> list[str]:
@@ -202,8 +212,9 @@ class Results:
         for name, old in versions:
             there = pd.Series([one.get(name) for one in made], index=self.runs.index, dtype=object)
             if wrong := [version for version in old if version not in set(there)]:
-                known = ", ".join(f"{name}={version}" for version in there.dropna().unique()) or "none"
-                raise NoData(f"no run was made with {name}={wrong[0]}; the versions are {known}")
+                known = [f"{name}={version}" for version in there.dropna().unique()] or ["none"]
+                some = ", ".join(known[:TYPED]) + f" and {len(known) - TYPED} more" * (len(known) > TYPED)
+                raise NoData(f"no run was made with {name}={wrong[0]}; the versions are {some}")
             keep &= ~there.isin(old)
         return self._kept(keep)
 

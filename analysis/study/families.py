@@ -34,7 +34,8 @@ def split_in_words(row: dict[str, Any]) -> str:
 
 def splits(runs: pd.DataFrame) -> list[str]:
     """Return the partition of every run in words, with the options that tell runs of one partition apart."""
-    names = [split_in_words(row) for row in runs.to_dict("records")]
+    told = runs[[c for c in ("partition", "partition.alpha") if c in runs]]
+    names = [split_in_words(row) for row in told.to_dict("records")]
     return with_options(runs, names, "partition", but=("partition.alpha",))
 
 
@@ -42,7 +43,10 @@ def with_options(runs: pd.DataFrame, names: Sequence[str], group: str, but: Sequ
     """Return the names of the values of a group, followed by its options that have several values for one name."""
     out = pd.Series(list(names), index=runs.index, dtype=object)
     for option in (c for c in runs if c.startswith(f"{group}.") and c not in but):
-        several = runs[option].map(str).groupby(list(names)).transform("nunique") > 1
+        words = [*map(str, runs[option])]
+        if len({*words}) < 2:
+            continue
+        several = pd.Series(words, runs.index).groupby(list(names)).transform("nunique") > 1
         values = [f", {in_title(option, value)}" for value in runs[option]]  # a missing value adds nothing
         out = out.where(~several | runs[option].isna(), out + pd.Series(values, index=runs.index))
     return list(out)

@@ -42,7 +42,6 @@ def as_written(
     variants is shown at the most frequent one. The schedule of ``request`` is used if a method has runs with it.
     """
     kept, notes = [], []
-    differ = [option for option in results.options if option in finals and finals[option].nunique(dropna=False) > 1]
     no_variant = has_no_variant(finals, asked)
     for algo, runs in finals.groupby("algo", sort=False):
         mine = no_variant[runs.index]
@@ -51,7 +50,7 @@ def as_written(
         if request.schedule and "schedule" in chosen and (chosen["schedule"] == request.schedule).any():
             chosen = chosen[chosen["schedule"].isna() | (chosen["schedule"] == request.schedule)]
         tuned = tuned_over(results, chosen, asked)
-        for option in differ:
+        for option in results.several_in(chosen):
             if option not in (*tuned, *published) and chosen[option].nunique(dropna=False) > 1:
                 chosen = chosen[most_frequent(chosen, str(algo), option)]
         if left_out := len(runs) - len(chosen):

@@ -10,7 +10,7 @@ import pandas as pd
 from analysis.drawing.symbols import in_symbols, symbol, what_is_tuned
 from analysis.results.errors import NoData
 from analysis.results.labels import direction, method_name, metric_in_words
-from analysis.results.numbers import are_numbers
+from analysis.results.numbers import are_numbers, numbers_of
 from analysis.results.results import Results
 from analysis.study.figure_options import USUAL, FigureOptions
 from analysis.study.statistics import RULE, SEVERAL, Best, best_setting, score
@@ -33,11 +33,12 @@ def numbers_tuned(results: Results, runs: pd.DataFrame, asked: str | None = None
 
     An option of ``AS_WRITTEN`` counts only if it is ``asked`` for.
     """
-    known = [option for option in results.numbers if option in runs and are_numbers(runs[option])]
-    tuned = ["eta"] if "eta" in known else []
-    for option in known:
-        whole = option == asked or (option not in AS_WRITTEN and runs[option].notna().all())
-        tuned += [option] if whole and option != "eta" and runs[option].nunique() >= 2 else []
+    tuned = ["eta"] if "eta" in results.numbers and "eta" in runs and are_numbers(runs["eta"]) else []
+    several = {*results.several_in(runs)}
+    for option in (o for o in results.numbers if o in several and o != "eta"):
+        known = numbers_of(runs[option])
+        whole = option == asked or (option not in AS_WRITTEN and len(known) == len(runs))
+        tuned += [option] if whole and len({*known}) >= 2 else []
     return tuned
 
 

@@ -71,8 +71,9 @@ def shown_values(results: Results, runs: pd.DataFrame) -> list[str]:
 def _fixed(results: Results, runs: pd.DataFrame) -> list[str]:
     """Return the options of one method that have one value and are not tuned."""
     others = {"schedule", *tuned_over(results, runs)}
+    several = {*results.several_in(runs)}
     known = [option for option in results.options if option in runs and option not in others]
-    return [option for option in known if runs[option].nunique(dropna=False) == 1]
+    return [option for option in known if option not in several or runs[option].nunique(dropna=False) == 1]
 
 
 def _unusual(results: Results, algo: str, option: str, value: Any) -> str | None:
@@ -80,9 +81,12 @@ def _unusual(results: Results, algo: str, option: str, value: Any) -> str | None
     default = default_of(algo, option)
     if _equal(value, default) or (missing(value) and (default is UNKNOWN or option in AS_WRITTEN)):
         return None
+    several = option in results.several.get(algo, ())
+    if not several and (default is UNKNOWN or missing(value)):
+        return None
     own = results.runs.loc[results.runs["algo"] == algo, option]
     usual = default is UNKNOWN or missing(value) or (option not in AS_WRITTEN and are_numbers(own))
-    if usual and own.map(_word).nunique() < 2:
+    if usual and (not several or own.map(_word).nunique() < 2):
         return None
     return _word(value) + ("" if default is UNKNOWN else f" (default {_word(default)})")
 

@@ -16,7 +16,7 @@ LARGEST = 2**63
 """Integers must be smaller, since tables store them in 64 bits."""
 LONGEST = 4096
 """Maximal characters of a text, or of a list as JSON. Figures take seconds for longer ones."""
-MOST = 1000
+MOST = 200
 """Maximal labels of a run. Tables have a column for each label."""
 LONGEST_NAME = 255
 """Maximal characters of a run's name, which is the name of a folder."""

@@ -19,6 +19,8 @@ STAMP = re.compile(r"\d{4}-\d\d-\d\d([ T]\d\d:\d\d(:\d\d)?)?", re.ASCII)
 """The beginning of a start time; an archive has the day alone."""
 SHOWN = 3
 """Differences described in full; further ones are counted."""
+VERSIONS, TYPED = 6, 20
+"""The largest numbers of versions of one file in a warning, and of versions to exclude in its command."""
 
 
 def software(manifest: Mapping[str, Any]) -> dict[str, str]:
@@ -96,15 +98,18 @@ def mixed_kinds(kinds: Kinds) -> str | None:
     """Return a warning if two of these differ in a file or library that both have; else None."""
     names = dict.fromkeys(name for kind in kinds for name, _ in kind)
     different: dict[str, str] = {}
-    older, rest, dated = [], kinds, True
+    older, rest, dated, count = list[str](), kinds, True, 0
     for name in sorted(names, key=lambda name: (name != CORE, name in LIBRARIES)):
         found, left = _versions(name, kinds), _versions(name, rest)
         if len(found) > 1:
-            different[name] = f"{name} " + ", ".join(f"{version} ({made})" for version, made in found.items())
+            known = [f"{version} ({made})" for version, made in found.items()][-VERSIONS:]
+            rest_of = f" and {len(found) - VERSIONS} more versions" * (len(found) > VERSIONS)
+            different[name] = f"{name} {', '.join(known)}{rest_of}"
         if len(left) > 1:  # without the older runs, other differences may vanish, too
             *old, newest = left
             dated &= left[old[-1]].newest < left[newest].newest
-            older.append(f"{name}={','.join(old)}")
+            older += [f"{name}={','.join(old)}"]
+            count += len(old)
             rest = {kind: made for kind, made in rest.items() if dict(kind).get(name, newest) == newest}
     if not different:
         return None
@@ -113,10 +118,11 @@ def mixed_kinds(kinds: Kinds) -> str | None:
     only = set(different) <= set(LIBRARIES)  # stale= compares only the source
     again = "all, add force=true" if only else "those of another source than the present one, add stale=rerun"
     which = "the older runs" if dated else "the runs of all versions but one"
+    words = " ".join(older) if count <= TYPED else "NAME=VERSION,VERSION (their manifest.json has the versions)"
     return (
         "These runs were not made with the same software and data, which may explain differences between them: "
         f"{shown}{more}. To exclude {which} from figures, tables, pages and claims, "
-        f"add --without {' '.join(older)}; to repeat {again}."
+        f"add --without {words}; to repeat {again}."
     )
 
 

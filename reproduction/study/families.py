@@ -73,7 +73,7 @@ def _one_value(results: Results, runs: pd.DataFrame) -> pd.DataFrame:
     """Return the changed methods with one value of each other option, the most frequent of the changed runs."""
     kept = [runs.iloc[:0]]
     for algo, mine in runs.groupby("algo", sort=False):
-        for option in (c for c in results.options if c in mine and c not in CHANGES):
+        for option in (c for c in results.several_in(mine) if c not in CHANGES):
             changed = mine[mine["change"] != "as written"]
             if len(changed):
                 value = changed.loc[most_frequent(changed, str(algo), option), option].iloc[0]
@@ -114,8 +114,7 @@ def stepsizes_in_words(results: Results, finals: pd.DataFrame) -> list[str]:
 
 def usual_options(results: Results, runs: pd.DataFrame) -> pd.DataFrame:
     """Return the runs of every method with the most frequent value of each option, except the schedule."""
-    options = [c for c in results.options if c in runs and c not in AS_WRITTEN and c != "schedule"]
-    for option in options:
+    for option in (c for c in results.several_in(runs) if c not in AS_WRITTEN and c != "schedule"):
         if runs[option].nunique(dropna=False) > 1:
             each = [most_frequent(mine, str(algo), option) for algo, mine in runs.groupby("algo", sort=False)]
             runs = runs[pd.concat(each).reindex(runs.index)]

@@ -1,10 +1,14 @@
 """Options of one name whose values are numbers of one method and texts of another."""
 
+from dataclasses import replace
+
 import pandas as pd
 import pytest
 
 from analysis.figures import drawings
+from analysis.results.numbers import with_several_values
 from analysis.results.results import Results
+from analysis.study import tuning
 from analysis.study.figure_options import FigureOptions
 from analysis.tables import table_makers
 
@@ -53,3 +57,22 @@ def test_numbers_of_another_method_make_no_text_a_number():
     data = table_makers()["final"].table(found, FigureOptions()).data
     assert data.loc[data["algo"] == "dnasa", "eta"].isna().all()
     assert "alpha" not in data
+
+
+def test_looks_only_at_labels_that_vary_within_a_method(monkeypatch):
+    wide = {f"own{number}": number for number in range(50)}
+    plain = made()
+    texts = plain.runs["algo"].map({"dnasa": "a", "dsgd": "b"})  # differs between methods only
+    found = replace(plain, runs=plain.runs.assign(kind=texts, **wide))
+    assert found.several == {"dnasa": ["alpha"], "dsgd": []}
+    asked, numbers_of = [], tuning.numbers_of
+    monkeypatch.setattr(tuning, "numbers_of", lambda values: asked.append(values.name) or numbers_of(values))
+    mine = found.finals[found.finals["algo"] == "dnasa"]
+    assert tuning.numbers_tuned(found, mine) == ["alpha"]
+    assert asked == ["alpha"]
+    assert found.several_in(mine.iloc[:1]) == []
+
+
+def test_a_missing_value_and_a_switch_are_values_of_their_own():
+    runs = pd.DataFrame({"algo": "x", "whole": [1, 1], "mixed": pd.Series([1, True], dtype=object), "gone": [1, None]})
+    assert with_several_values(runs, ["whole", "mixed", "gone"]) == {"x": ["mixed", "gone"]}

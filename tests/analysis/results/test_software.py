@@ -22,7 +22,7 @@ from analysis.tables import table_makers
 from bench.base.registry import algorithms, partitions
 from bench.build import material
 from bench.build.manifest import describe
-from bench.store.software import mixed
+from bench.store.software import TYPED, VERSIONS, mixed
 from tests.helpers.configs import config, rows
 from tests.helpers.invented import made
 from tests.helpers.mentions import mentions
@@ -254,3 +254,17 @@ def test_contents_of_older_runs_come_from_their_manifests():
     labels = ["one", None, "two", None, None]
     filled = replace(runs, runs=runs.runs.assign(**{"topology.file.content": labels}))
     assert filled.runs["topology.file.content"].fillna("").tolist() == ["one", "one", "two", "two", ""]
+
+
+@pytest.mark.parametrize("typed", [True, False])
+def test_limits_the_versions_in_sentences(typed):
+    count = TYPED + 1 + (not typed)
+    some = results(*(fact(f"c{number}", started=f"2026-01-02 03:04:{number}") for number in range(10, 10 + count)))
+    (said,) = warnings(some)
+    assert said.count("(1 run of") == VERSIONS
+    assert f"c{9 + count} (1 run" in said
+    assert f"{count - VERSIONS} more" in said
+    assert ("c10,c11," in said) == typed
+    with pytest.raises(NoData) as error:
+        some.without([("core", ["other"])])
+    assert str(error.value).count("core=c") == TYPED
