@@ -5,7 +5,8 @@ configurations are not packed, nor are runs that have not ended; the command
 names those. With several sources, the first one in which a run has ended
 provides it, or a later one that has the same results and more metrics of it.
 The command names runs whose results differ between sources. It does not replace
-an archive that has other runs or cannot be read.
+an archive that cannot be read, or that has other runs, other results or more
+metrics, unless this archive is a source, too.
 
 Examples:
   python analysis/archive.py results archive
@@ -17,6 +18,7 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 if __name__ == "__main__":
@@ -35,6 +37,7 @@ from analysis.results.warnings import unreadable
 from analysis.results.wording import many
 from bench.base.errors import UserError
 from bench.store.record import FINAL
+from bench.store.regular import content_of
 from bench.terminal.command import say
 from bench.terminal.visible import in_line
 
@@ -51,6 +54,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--metrics", metavar="NAME,…", help=about)
     arguments = parser.parse_args(argv)
     check_target(arguments.archive)
+    before = _facts(arguments.archive)
     parts = [read(one) for one in arguments.results]
     results = together(parts)
     for sentence in unreadable(results):  # copies and mixed versions are packed, and reported to their readers
@@ -68,14 +72,19 @@ def main(argv: Sequence[str] | None = None) -> int:
     bare = bare[~bare.isin(results.rows["run_id"])]
     if len(bare):
         say(f"Not packing {many(len(bare), 'run')} without evaluations: {_some([*bare])}.")
-    if lost := _lost(arguments.archive, results):
+    made = with_metrics(results, arguments.metrics.split(",")) if arguments.metrics else results
+    is_source = arguments.archive.resolve() in [Path(one).resolve() for one in arguments.results]
+    if lost := _lost(arguments.archive, made, is_source, is_source and arguments.metrics is not None):
         raise UserError(
-            f"{arguments.archive} is an archive with {many(len(lost), 'run')} that the sources do not have: "
-            f"{_some(lost)}. Type it as a source too, or type another ARCHIVE."
+            f"{arguments.archive} is an archive with {many(len(lost), 'run')} that the new one would not have, or not "
+            f"with these results and metrics: {_some(lost)}. Type it as the last source, too, or type another ARCHIVE."
         )
-    write_archive(
-        with_metrics(results, arguments.metrics.split(",")) if arguments.metrics else results, arguments.archive
-    )
+
+    def unchanged() -> None:
+        if _facts(arguments.archive) != before:
+            raise UserError(f"Another command has changed {arguments.archive} since this one began. Repeat this one.")
+
+    write_archive(made, arguments.archive, unchanged)
     size = sum(path.stat().st_size for path in arguments.archive.iterdir() if path.is_file())
     say(
         f"{many(len(results.runs) - len(unended) - len(bare), 'run')}, {size / 1e6:.1f} MB: {arguments.archive}",
@@ -84,8 +93,18 @@ def main(argv: Sequence[str] | None = None) -> int:
     return 0
 
 
-def _lost(archive: Path, results: Results) -> list[str]:
+def _facts(archive: Path) -> bytes | None:
+    """Return the file of an archive that has the digests of the others; None if it is missing or cannot be read."""
+    with suppress(OSError):
+        return content_of(archive / FACTS)
+    return None
+
+
+def _lost(archive: Path, results: Results, is_source: bool, reduced: bool) -> list[str]:
     """Return the runs of an existing archive that a new one in its place would not have.
+
+    These are also runs with other results, unless the archive is a source of the new one, and runs with fewer metrics,
+    unless they are to be ``reduced``.
 
     Raises:
         UserError: The archive cannot be read, as after an interrupted update or without the permission.
@@ -101,6 +120,12 @@ def _lost(archive: Path, results: Results) -> list[str]:
         ) from error
     ended = {*results.runs.loc[results.runs["state"].isin(FINAL), "run_id"]}
     other = different([results, before])
+    if not is_source and not other:
+        other = {*contradicting([results, before])}
+    if not reduced:
+        had, has = (part.rows.set_index("run_id").notna().groupby(level=0).any() for part in (before, results))
+        fewer = had & ~has.reindex(index=had.index, columns=had.columns, fill_value=False)
+        other |= {*fewer.index[fewer.any(axis=1)]}
     return [str(run) for run in (*before.runs["run_id"], *before.unreadable) if run not in ended or run in other]
 
 

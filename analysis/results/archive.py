@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import json
+import os
 import reprlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -60,11 +64,12 @@ def check_target(folder: Path) -> None:
         )
 
 
-def write_archive(results: Results, folder: Path) -> None:
+def write_archive(results: Results, folder: Path, check: Callable[[], None] = lambda: None) -> None:
     """Write labels and states, evaluations in single precision, and each distinct manifest once.
 
     Finite metrics of diverging runs are clipped to ±3e38, the range of single precision.
-    Runs without evaluations are not written. The files are decoded before they replace an older archive.
+    Runs without evaluations are not written. The files are decoded before they replace an older archive. Before the
+    replacement, ``check`` is called, while no other process of this machine writes into the folder.
 
     Raises:
         NoData: No run has ended, or the runs would be an invalid archive.
@@ -112,7 +117,20 @@ def write_archive(results: Results, folder: Path) -> None:
     except INVALID as error:
         raise NoData(f"the runs would be an invalid archive: {error}; {folder} is unchanged") from error
     # the digests first: if only some files are replaced, they do not match the others
-    write_together({folder / name: content for name, content in files.items()}, lasting=True)
+    with _alone(folder):
+        write_together({folder / name: content for name, content in files.items()}, check, lasting=True)
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """Wait until no other process of this machine writes an archive into this folder."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        with suppress(OSError):  # some file systems have no locks
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
 
 
 def read_archive(folder: Path) -> Results:

@@ -85,22 +85,26 @@ def _ended(parts: Sequence[Results]) -> list[set[str]]:
 
 
 def _compared(parts: Sequence[Results]) -> tuple[dict[str, int], set[str]]:
-    """Return the number of the part to use for each run that several parts have, and the runs that differ."""
+    """Return the number of the part to use for each run that several parts have, and the runs that differ.
+
+    Of runs that differ, the first part is used.
+    """
     ended = _ended(parts)
     times = Counter(run for runs in ended for run in runs)
-    best, differ = dict[str, tuple[int, Copy]](), set[str]()
+    first, best, differ = dict[str, int](), dict[str, tuple[int, Copy]](), set[str]()
     for i, part in enumerate(parts):
         several = [run for run in ended[i] if times[run] > 1]
         states = dict(zip(part.runs["run_id"], part.runs["state"], strict=True))
         for run, rows in part.rows[part.rows["run_id"].isin(several)].groupby("run_id", sort=False):
             copy = Copy(states[run], rows)
+            first.setdefault(str(run), i)
             if (known := best.setdefault(str(run), (i, copy))[1]) is copy:
                 continue
             if _differ(known, copy):
                 differ.add(str(run))
             elif _metrics(rows) > _metrics(known.rows):
                 best[str(run)] = i, copy
-    return {run: i for run, (i, _) in best.items()}, differ
+    return {run: first[run] if run in differ else i for run, (i, _) in best.items()}, differ
 
 
 def _metrics(rows: pd.DataFrame) -> int:

@@ -7,12 +7,16 @@ import inspect
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from torch import nn
 
 from bench.base.errors import UserError, closest
+
+MOST = 1000
+"""The largest number of files in a folder that ``model.kwargs`` names."""
 
 
 def arguments(
@@ -41,11 +45,30 @@ def arguments(
 
 
 def files_of(target: str, kwargs: Mapping[str, Any]) -> list[Path]:
-    """Return the file of the target's module, which may only name a class of another one, and the files in kwargs."""
+    """Return the file of the target's module, which may only name a class of another one, and the files in kwargs.
+
+    Of a folder in kwargs, these are all its files.
+
+    Raises:
+        UserError: A folder has more than ``MOST`` files.
+    """
     found(target)  # imports the module
     home = getattr(sys.modules[target.rpartition(":")[0]], "__file__", None)
-    named = [home, *_texts(kwargs)]
-    return [Path(name).resolve() for name in named if name and os.path.isfile(name)]  # noqa: PTH113 - accepts any name
+    return [file for name in (home, *_texts(kwargs)) if name for file in _files(name)]
+
+
+def _files(name: str | Path) -> list[Path]:
+    if os.path.isfile(name):  # noqa: PTH113 - accepts any name
+        return [Path(name).resolve()]
+    if not os.path.isdir(name):  # noqa: PTH112
+        return []
+    some = list(islice((Path(home, file) for home, _, files in os.walk(name) for file in files), MOST + 1))
+    if len(some) > MOST:
+        raise UserError(
+            f"model.kwargs names the folder {name}, which has more than {MOST} files. They would all count as source "
+            "of the run. Name the files that the module reads, or a folder with these files only."
+        )
+    return [file.resolve() for file in some if file.is_file() and file.suffix != ".pyc"]
 
 
 def _texts(value: Any) -> Iterator[str | Path]:

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from analysis import archive as archive_command
 from analysis.archive import main
 from analysis.results.archive import FACTS, MIXED, ROWS, RUNS, read_archive, write_archive
 from analysis.results.errors import NoData
@@ -218,3 +219,41 @@ def test_an_archive_that_cannot_be_read_is_not_replaced(tmp_path, capsys, name, 
     assert main([str(one), str(other)]) == 2
     assert str(other) in capsys.readouterr().err
     assert files_of(other) == before
+
+
+def test_an_archive_with_other_results_or_more_metrics_is_not_replaced(tmp_path, capsys):
+    some = made(8, 16)
+    some = replace(some, rows=some.rows.assign(test_loss=1.0))
+    for name, rows in (
+        ("other", some.rows.assign(train_loss=some.rows["train_loss"] * 2)),
+        ("fewer", some.rows.drop(columns="train_loss")),
+        ("some", some.rows),
+    ):
+        write_archive(replace(some, rows=rows), tmp_path / name)
+    target = tmp_path / "some"
+    before = files_of(target)
+    for name in ("other", "fewer"):
+        assert main([str(tmp_path / name), str(target)]) == 2
+        assert "r0, r1" in capsys.readouterr().err
+        assert files_of(target) == before
+    assert main([str(tmp_path / "fewer"), str(target), str(target)]) == 0
+    assert "train_loss" in read_archive(target).rows
+    assert main([str(tmp_path / "other"), str(target), str(target)]) == 0
+    assert main([str(target), str(target), "--metrics", "test_loss"]) == 0
+    assert "train_loss" not in read_archive(target).rows
+
+
+def test_an_archive_that_another_command_changes_meanwhile_is_not_replaced(tmp_path, monkeypatch, capsys):
+    write_archive(made(8), tmp_path / "one")
+    target = tmp_path / "out"
+    wrote = archive_command.with_metrics
+
+    def meanwhile(*words):
+        write_archive(made(8, 16), target)
+        return wrote(*words)
+
+    monkeypatch.setattr(archive_command, "with_metrics", meanwhile)
+    monkeypatch.setattr(archive_command, "_lost", lambda *_: [])
+    assert main([str(tmp_path / "one"), str(target), "--metrics", "train_loss"]) == 2
+    assert str(target) in capsys.readouterr().err
+    assert len(read_archive(target).runs) == 2

@@ -86,6 +86,12 @@ def test_a_run_with_other_numbers_and_more_metrics_does_not_win():
     merged = together([some, later])
     assert merged.rows["train_loss"].tolist() == [1.0] * 4
     assert merged.rows["test_loss"].notna().sum() == 2  # of r0, whose numbers are the same
+    fewer = replace(some, rows=some.rows.drop(columns="train_loss"))
+    merged = together([fewer, later, some])  # r1 is that of the first source, and not one of those that differ
+    assert merged.rows.set_index("run_id")["train_loss"].notna().groupby("run_id").any().to_dict() == {
+        "r0": True,
+        "r1": False,
+    }
     assert contradicting([some, later, other(later, test_loss=3.0)]) == ["r1"]
     assert contradicting([some, later, replace(later, rows=later.rows.assign(test_loss=3.0))]) == ["r0", "r1"]
 

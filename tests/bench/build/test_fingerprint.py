@@ -16,6 +16,7 @@ import pytest
 import torch
 
 from bench.base import evaluation, imported
+from bench.base.errors import UserError
 from bench.base.home import ROOT
 from bench.base.registry import discover, metrics, schedules, topologies
 from bench.build import source_files
@@ -337,6 +338,24 @@ def test_the_files_of_a_model_target_and_of_its_arguments_count(wrap, tmp_path, 
     assert {"holding_nets.py", "naming_nets.py", "weights.pt"} <= set(sources(run))
     (tmp_path / "weights.pt").write_bytes(b"2")
     assert fingerprint(run) != before
+
+
+def test_the_files_of_a_folder_that_a_model_reads_count(tmp_path, monkeypatch):
+    (tmp_path / "nets_with_a_folder.py").write_text(NET)
+    folder = tmp_path / "parts" / "deep"
+    folder.mkdir(parents=True)
+    (folder / "a.npy").write_bytes(b"1")
+    monkeypatch.syspath_prepend(tmp_path)
+    options = {"target": "nets_with_a_folder:Net", "kwargs": {"weights": str(tmp_path / "parts")}}
+    run = config(model={"name": "module", **options})
+    before = fingerprint(run)
+    for change in (lambda: (folder / "a.npy").write_bytes(b"2"), lambda: (folder / "b.npy").write_bytes(b"1")):
+        change()
+        assert fingerprint(run) != before
+        before = fingerprint(run)
+    monkeypatch.setattr("bench.models.target.MOST", 1)
+    with pytest.raises(UserError, match=r"model\.kwargs.*parts.* 1 files"):
+        fingerprint(run)
 
 
 NET = """
