@@ -19,8 +19,6 @@ from datasets.own.writing import Writing, of_words
 
 WHOLE = re.compile(rb"(?:^|[\s:])([+-]?\d{16,40})(?!\S)")
 """Label or value of a LIBSVM line that is a large integer."""
-ENTRY, ENTRIES = b"PK\x01\x02", 10_000
-"""The first bytes of an entry in the directory of a zip archive, and the largest number of entries."""
 NAMES = {"x": ("x", "data", "inputs", "features"), "y": ("y", "target", "targets", "labels")}
 """Usual names of the arrays of inputs and of targets."""
 
@@ -58,8 +56,8 @@ def read_npz(name: str, raw: bytes, column: str | None, writing: Writing) -> Con
 
 def _refuse_large_arrays(name: str, raw: bytes) -> None:
     """Reject an archive whose files or arrays are declared larger than the limits. Tables become float64 later."""
-    if (count := raw.count(ENTRY)) > ENTRIES:
-        raise UserError(f"{name} has {count} arrays; at most {ENTRIES} are allowed.")
+    if (count := raw.count(npy.ENTRY)) > npy.ENTRIES:
+        raise UserError(f"{name} has {count} arrays; at most {npy.ENTRIES} are allowed.")
     total = 0
     with ZipFile(io.BytesIO(raw)) as archive:
         entries = archive.infolist()
