@@ -1,4 +1,4 @@
-"""Headers of the npy format, which numpy uses for npy and npz files."""
+"""Headers of the npy format, which numpy uses for npy and npz files, and a limit on the arrays of an npz file."""
 
 from __future__ import annotations
 
@@ -7,6 +7,9 @@ from typing import IO
 
 import numpy as np
 from numpy.lib import format as npy
+
+ENTRY, ENTRIES = b"PK\x01\x02", 10_000
+"""The first bytes of an entry in the directory of a zip archive, and the largest number of entries."""
 
 
 def header(file: IO[bytes]) -> tuple[tuple[int, ...], np.dtype]:

@@ -18,7 +18,8 @@ from bench.network.graphs import random, topology
 LARGEST, LONGEST, PER_PAIR = 1 << 25, 1 << 20, 64
 """The largest sizes of a file and of a line in bytes, and the bytes for each pair of nodes if these are more."""
 NUMBERS = 1 << 20
-"""The largest matrix for another number of nodes that is read, so that a message can state its size."""
+"""The largest matrix for another number of nodes that is read, so that a message can state its size, and the largest
+number of lines without an edge."""
 
 
 @topology("edges")
@@ -28,10 +29,13 @@ def edges(
     """A graph from a text file: two node numbers per line, from 0; # starts a comment. Directed: from → to."""
     path = _existing(file, "edges", nodes)
     graph = nx.empty_graph(nodes, create_using=nx.DiGraph if directed else nx.Graph)
+    blank = 0
     with path.open(encoding="utf-8", errors="replace") as lines:
         for number, line in enumerate(lines, 1):
             if words := line.partition("#")[0].replace(",", " ").split(maxsplit=2):
                 _add_edge(graph, words, f"{path.name}, line {number}")
+            elif (blank := blank + 1) > NUMBERS:
+                raise UserError(f"{path.name} has more than {NUMBERS} lines without an edge. Remove them.")
     if not graph.edges and nodes > 1:
         raise UserError(f"{path.name} has no edges; expected two node numbers per line, from 0.")
     if lonely := list(nx.isolates(graph)) if nodes > 1 else []:

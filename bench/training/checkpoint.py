@@ -19,6 +19,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
+from bench.base import npy
 from bench.base.errors import Misfit, UserError
 from bench.base.machine import check_memory
 from bench.store.disk import Pace
@@ -158,9 +159,8 @@ def _read(folder: Path, step: int, hosted: range) -> Mapping[str, np.ndarray]:
 def arrays(path: Path) -> dict[str, np.ndarray] | None:
     """Return the arrays of a file, one row per node, and its seconds; None if the file is damaged."""
     try:
-        if not (_is_sealed(path) and _is_archive(path)):
+        if not _is_sealed(path) or not _is_archive(body := content_of(path, LARGEST).rpartition(SEAL)[0]):
             return None
-        body = content_of(path, LARGEST).rpartition(SEAL)[0]
     except (OSError, MemoryError):
         return None
     try:
@@ -193,17 +193,18 @@ def _sealed_by(digest: str) -> bytes:
     return SEAL + digest.encode() + b"\n"
 
 
-def _is_archive(path: Path) -> bool:
-    """Whether a file has a directory of arrays that do not expand. A forged directory may be as large as the file."""
-    descriptor, size = opened(path)
+def _is_archive(body: bytes) -> bool:
+    """Whether this has a directory of arrays that do not expand. A forged directory may be as large as the file."""
+    if body.count(npy.ENTRY) > npy.ENTRIES:  # before the directory takes memory and time
+        return False
     try:
-        with open(descriptor, "rb") as file, zipfile.ZipFile(file) as archive:  # noqa: PTH123
+        with zipfile.ZipFile(io.BytesIO(body)) as archive:
             parts = archive.infolist()
     except Exception:  # the directory of a forged file may be anything
         return False
     # hearsay never compresses, so that a forged file could grow without bound, and its arrays do not overlap
     stored = all(part.compress_type == zipfile.ZIP_STORED for part in parts)
-    return stored and sum(part.file_size for part in parts) <= size
+    return stored and sum(part.file_size for part in parts) <= len(body)
 
 
 def _is_sealed(path: Path) -> bool:

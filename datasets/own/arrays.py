@@ -14,13 +14,11 @@ from numpy.lib.format import MAGIC_PREFIX
 from bench.base import npy
 from bench.base.errors import UserError, closest
 from datasets.own.content import EXACT, Column, Content, refuse_rounded, rounded, sentence, some
-from datasets.own.limits import refuse_content, refuse_table
+from datasets.own.limits import refuse_blank, refuse_content, refuse_table
 from datasets.own.writing import Writing, of_words
 
 WHOLE = re.compile(rb"(?:^|[\s:])([+-]?\d{16,40})(?!\S)")
 """Label or value of a LIBSVM line that is a large integer."""
-ENTRY, ENTRIES = b"PK\x01\x02", 10_000
-"""The first bytes of an entry in the directory of a zip archive, and the largest number of entries."""
 NAMES = {"x": ("x", "data", "inputs", "features"), "y": ("y", "target", "targets", "labels")}
 """Usual names of the arrays of inputs and of targets."""
 
@@ -58,8 +56,8 @@ def read_npz(name: str, raw: bytes, column: str | None, writing: Writing) -> Con
 
 def _refuse_large_arrays(name: str, raw: bytes) -> None:
     """Reject an archive whose files or arrays are declared larger than the limits. Tables become float64 later."""
-    if (count := raw.count(ENTRY)) > ENTRIES:
-        raise UserError(f"{name} has {count} arrays; at most {ENTRIES} are allowed.")
+    if (count := raw.count(npy.ENTRY)) > npy.ENTRIES:
+        raise UserError(f"{name} has {count} arrays; at most {npy.ENTRIES} are allowed.")
     total = 0
     with ZipFile(io.BytesIO(raw)) as archive:
         entries = archive.infolist()
@@ -166,6 +164,8 @@ def read_libsvm(name: str, raw: bytes, column: str | None) -> Content:
         raise UserError(f"The target of a LIBSVM file is its label. Remove dataset.column={column}.")
     rows, pairs = raw.count(b"\n") + 1, raw.count(b":")
     refuse_content(f"{name} has {rows} rows with {pairs} features, which need", 8 * (rows + pairs))
+    for blank, _ in enumerate((line for line in io.BytesIO(raw) if not line.partition(b"#")[0].strip()), 1):
+        refuse_blank(name, blank)
     try:
         x, y = load_svmlight_file(io.BytesIO(raw), dtype=np.float64)
     except (ValueError, OverflowError) as error:
@@ -176,7 +176,7 @@ def read_libsvm(name: str, raw: bytes, column: str | None) -> Content:
         raise UserError(f"{name} has labels but no features.")
     refuse_table(name, *x.shape)
     if max(np.abs(x.data).max(), np.abs(y).max()) >= EXACT:
-        lines = [line for each in raw.splitlines() if (line := each.partition(b"#")[0].strip())]
+        lines = [line for each in io.BytesIO(raw) if (line := each.partition(b"#")[0].strip())]
         whole = [next(filter(rounded, map(int, WHOLE.findall(line))), 0) for line in lines]
         refuse_rounded(name, np.array(whole, dtype=object))
     return Content(Column("label", y.astype(np.float64)), _columns(x.toarray()))

@@ -13,9 +13,11 @@ LIMIT = 2 << 30
 """Largest content of a data file in bytes, decompressed and with 8 bytes per number or character."""
 COLUMNS = 100_000
 """Largest number of columns of a table."""
+SEPARATORS, BLANK = 10 * COLUMNS, 1_000_000
+"""Largest numbers of separators in a row of a csv file, also in quoted cells, and of lines without content."""
 PIECE = 1 << 20
 """Number of bytes that are decompressed at a time."""
-REMEDY = "Save fewer rows or columns."
+REMEDY, FEWER = "Save fewer rows or columns.", "Save fewer columns."
 
 
 def refuse_content(what: str, size: int) -> None:
@@ -27,8 +29,14 @@ def refuse_content(what: str, size: int) -> None:
 def refuse_table(name: str, rows: int, columns: int) -> None:
     """Reject a table of numbers with too many columns, or larger than the limit as float64."""
     if columns > COLUMNS:
-        raise UserError(f"{name} has {columns} columns; at most {COLUMNS} are allowed. Save fewer columns.")
+        raise UserError(f"{name} has {columns} columns; at most {COLUMNS} are allowed. {FEWER}")
     refuse_content(f"{name} has {rows} rows of {columns} columns, which as float64 need", 8 * rows * columns)
+
+
+def refuse_blank(name: str, count: int) -> None:
+    """Reject a file with too many blank lines, which take as much time as rows and have no content."""
+    if count > BLANK:
+        raise UserError(f"{name} has more than {BLANK} lines without content. Remove them.")
 
 
 def decompressed(path: Path) -> bytes:

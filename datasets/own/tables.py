@@ -8,13 +8,14 @@ import decimal
 import io
 import re
 from collections import Counter
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from bench.base.errors import UserError, closest
 from datasets.own.content import EXACT, Column, Content, refuse_rounded, sentence
-from datasets.own.limits import refuse_table
+from datasets.own.limits import FEWER, SEPARATORS, refuse_blank, refuse_table
 from datasets.own.parquet import INDEX
 from datasets.own.writing import MISSING, POINT, Writing, as_names, of_words, refuse_points, refuse_whole
 
@@ -29,6 +30,8 @@ HEADER = (
 )
 COMMAS = re.compile(r"\d,\d+;|;[+-]?\d+,\d")
 """Decimal comma next to a semicolon."""
+HEAD = 1 << 24
+"""Largest number of characters in which to look for the separator."""
 UNNAMED = r"Unnamed: \d+"
 """The name that pandas gives to the column of a row index that it reads from a csv file."""
 POINTS = re.compile(rb"(?<![\d.])[1-9]\d{0,2}\.\d{3}(?![\d.])")
@@ -47,7 +50,7 @@ def read_csv(
     text = text.lstrip("\r\n")
     named = SEPARATOR.match(text)
     text = text[named.end() :] if named else text
-    head = re.split(r"[\r\n]", text, maxsplit=1)[0]
+    head = re.split(r"[\r\n]", text[:HEAD], maxsplit=1)[0]
     marks = [mark for mark in ",;\t|" if mark in head and not (mark == "," and writing.decimal == "comma")]
     mark = named[1] if named else max(marks, key=head.count) if marks else ","
     if mark == "," and not named and COMMAS.search(head):
@@ -56,17 +59,7 @@ def read_csv(
             "dataset.decimal=comma. If the comma is the separator, write 'sep=,' as the first line."
         )
     raw = text.encode()  # a StringIO needs four times the memory
-    lines = csv.reader(io.TextIOWrapper(io.BytesIO(raw), "utf-8"), delimiter=mark, skipinitialspace=True)
-    try:
-        names = [word.strip() for word in next(line for line in lines if line)]
-        refuse_table(name, max(text.count("\n"), text.count("\r")), len(names))
-        odd = next(((len(line), lines.line_num) for line in lines if line and len(line) != len(names)), None)
-    except csv.Error as error:
-        raise UserError(f"{name} is not a csv file: {sentence(error)}") from error
-    if odd:
-        raise UserError(
-            f"Line {odd[1]} of {name} has {odd[0]} values, but the first line has {len(names)} (separator {mark!r})."
-        )
+    names = _names(name, raw, mark, max(text.count("\n"), text.count("\r")))
     numbers = [word for word in names if writing.number(word) is not None]
     if header is None and (len(numbers) == len(names) or (numbers and column not in (None, *names))):
         raise UserError(f"The first line of {name} has numbers ({head[:60].rstrip()!r}). {HEADER}")
@@ -114,6 +107,40 @@ def read_csv(
     for word, texts in read(usecols=again, dtype=str).items() if again else ():
         refuse_whole(str(word), [each.strip() for each in texts.fillna("0")], writing)
     return frame
+
+
+def _names(name: str, raw: bytes, mark: str, count: int) -> list[str]:
+    """The names in the first row of ``count`` lines. Reject rows of other lengths, before their cells take memory."""
+    separators = blank = 0
+
+    def bounded() -> Iterator[str]:
+        nonlocal separators
+        for line in io.TextIOWrapper(io.BytesIO(raw), "utf-8"):
+            separators += line.count(mark)
+            if separators > SEPARATORS:
+                raise UserError(f"A row of {name} has more than {SEPARATORS} separators. {FEWER}")
+            yield line
+
+    names: list[str] = []
+    lines = csv.reader(bounded(), delimiter=mark, skipinitialspace=True)
+    try:
+        for row in lines:
+            separators = 0
+            if not row:
+                refuse_blank(name, blank := blank + 1)
+            elif not names:
+                names = [word.strip() for word in row]
+                refuse_table(name, count, len(names))
+            elif len(row) != len(names):
+                raise UserError(
+                    f"Line {lines.line_num} of {name} has {len(row)} values, but the first line has {len(names)} "
+                    f"(separator {mark!r})."
+                )
+    except csv.Error as error:
+        raise UserError(f"{name} is not a csv file: {sentence(error)}") from error
+    if not names:
+        raise UserError(f"{name} is empty.")
+    return names
 
 
 def columns_of(

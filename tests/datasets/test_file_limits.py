@@ -12,8 +12,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from bench.base import npy
 from bench.base.errors import UserError
-from datasets.own import arrays, limits
+from datasets.own import limits
 from tests.helpers.tables import load
 
 TABLE = "a,y\n" + "".join(f"{i},{i % 2}\n" for i in range(24))
@@ -195,7 +196,7 @@ def test_rejects_an_archive_of_very_many_arrays(tmp_path):
     np.savez(tmp_path / "t.npz", x=X, y=Y, **{f"a{number}": np.zeros(0) for number in range(20)})
     assert len(load(tmp_path / "t.npz").train_x) == 19
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(arrays, "ENTRIES", 21)
+        patch.setattr(npy, "ENTRIES", 21)
         with pytest.raises(UserError, match=r"\b22 arrays"):
             load(tmp_path / "t.npz")
 

@@ -10,6 +10,7 @@ import pytest
 from bench.base.errors import Refused, UserError
 from bench.base.registry import topologies
 from bench.build.network import mixing_of
+from bench.network import from_file
 from bench.network.drawing import positions, svg
 from bench.network.graphs import topology
 from bench.network.mixing import build_mixing
@@ -227,3 +228,14 @@ def test_a_file_that_is_too_large_for_the_nodes_is_not_read(name, tmp_path):
         file.truncate(1 << 31)
     with pytest.raises(UserError, match=r"2\.15e\+03 MB.*nodes=4"):
         topologies[name].graph(4, file=tmp_path / "sparse.txt")
+
+
+@pytest.mark.parametrize("blank", ["\n", "\r", " , \n", "# nothing\n"])
+def test_a_list_of_edges_has_a_limit_of_lines_without_one(blank, tmp_path, monkeypatch):
+    monkeypatch.setattr(from_file, "NUMBERS", 6)
+    for count in (6, 7):
+        (tmp_path / "ring.txt").write_bytes((RING * (count < 7) + blank * count + RING * (count > 6)).encode())
+        if count == 6:
+            assert len(topologies["edges"].graph(4, file=tmp_path / "ring.txt").edges) == 4
+    with pytest.raises(UserError, match=r"ring\.txt\b.*\b6\b"):
+        topologies["edges"].graph(4, file=tmp_path / "ring.txt")

@@ -292,7 +292,7 @@ def test_a_manifest_nested_without_end_is_left_as_it_is(tmp_path, monkeypatch):
 def test_a_checkpoint_is_opened_only_after_its_digest(tmp_path, monkeypatch):
     """Its directory may claim to be as large as the file."""
     opened = []
-    monkeypatch.setattr(checkpoint, "_is_archive", lambda path: opened.append(path) or True)
+    monkeypatch.setattr(checkpoint, "_is_archive", lambda body: opened.append(body) or True)
     path = tmp_path / "30.0-5.npz"
     with path.open("wb") as file:
         file.truncate(1 << 24)

@@ -8,6 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from bench.base import npy
 from bench.base.errors import UserError
 from bench.store import read_parquet
 from bench.training import checkpoint
@@ -84,6 +85,18 @@ def test_a_checkpoint_whose_arrays_overlap_is_damaged(tmp_path):
     path.write_bytes(body + checkpoint._seal(checkpoint._names(path), body))
     assert checkpoint.arrays(path) is None
     assert path.name in checkpoint.damage(run.checkpoints)
+
+
+def test_a_checkpoint_of_very_many_arrays_is_damaged_before_its_directory_is_read(tmp_path, monkeypatch):
+    run = unfinished(tmp_path)
+    path = run.checkpoints / "30.0-5.npz"
+    count = len(checkpoint.arrays(path) or {})
+    monkeypatch.setattr(npy, "ENTRIES", count)
+    assert checkpoint.arrays(path) is not None
+    monkeypatch.setattr(npy, "ENTRIES", count - 1)
+    monkeypatch.setattr(zipfile, "ZipFile", lambda *_: pytest.fail("directory read"))
+    assert checkpoint.arrays(path) is None
+    assert [*checkpoint.damage(run.checkpoints)] == [file.name for file in run.checkpoints.glob("*.npz")]
 
 
 def test_a_text_that_many_rows_share_is_counted_before_it_is_copied(monkeypatch):
