@@ -30,8 +30,9 @@ from bench.engine.engines import engine_of
 from bench.method.schedules import Steps
 from bench.problem.problem import Setting
 from bench.store.kinds import LONGEST
+from bench.store.kinds import MOST as LABELS
 from bench.store.read_parquet import EVALUATIONS
-from bench.store.record import LATER
+from bench.store.record import COLUMNS, LATER
 from bench.sweep.memory import problem_of
 from bench.terminal.console import Console
 
@@ -40,6 +41,8 @@ DATA = (
     *("init", "sampling", "eval_samples", "validation", "regularizer", "data_dir"),
 )
 """Settings that determine the data of a problem."""
+MOST = LABELS - 20
+"""The largest number of options and metrics; a summary has further labels."""
 _passed = set[Hashable]()
 """Data and problems that passed the check, so that a sweep checks them once."""
 
@@ -102,7 +105,11 @@ def _check_arrays(config: RunConfig) -> None:
 
 
 def _check_columns(config: RunConfig) -> None:
-    """Raise ``UserError`` if a metric of the problem or of a plug-in has the name of an option of the method."""
+    """Raise ``UserError`` if a metric has the name of an option of the method, or if both are too many."""
+    if len(names := {*config.labels(), *COLUMNS, *columns_of(config), *metrics}) > MOST:
+        raise UserError(
+            f"The run has {len(names)} options and metrics, more than {MOST}. Remove metrics of plug-ins, or options."
+        )
     if clash := sorted({*columns_of(config), *metrics} & {*config.labels()}):
         raise UserError(
             f"The metric '{clash[0]}' of a plug-in has the name of an option of algo={config.algo.name}. "

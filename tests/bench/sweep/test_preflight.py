@@ -21,7 +21,7 @@ from bench.network.mixing import build_mixing
 from bench.problem.arrays import Arrays, sound
 from bench.problem.problem import Column, Problem, Setting, vector_layout
 from bench.store.read_parquet import EVALUATIONS
-from bench.sweep.preflight import check, check_data
+from bench.sweep.preflight import MOST, check, check_data
 from bench.training.metrics import metric
 from tests.helpers.configs import BASE, config, rows
 
@@ -309,6 +309,14 @@ def test_a_column_with_a_name_that_is_taken_is_rejected(name, monkeypatch):
         check_data(config(dataset="mine"))
     with pytest.raises(UserError, match=f"'{name}'"):
         metric(name)
+
+
+def test_limits_the_number_of_metrics(monkeypatch):
+    monkeypatch.setattr(metrics, "_items", {})
+    for number in range(MOST):
+        metric(f"mine_{number}")(lambda view: view.train_loss)
+    with pytest.raises(UserError, match=rf"more.* {MOST}\b"):
+        check_data(config())
 
 
 def test_a_metric_with_the_name_of_an_option_of_the_method_is_rejected(monkeypatch):
