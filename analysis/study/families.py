@@ -128,7 +128,8 @@ def at_most(
                 runs = runs[runs[option] == value]
             values[str(algo)] = found
             gone = "" if best else f" ({gone_in_words(runs)} for some {name})"
-            words.append((f"{method_name(algo, results)} {in_symbols(found, '=')}{gone}", only))
+            choice = choice_in_words(best) if best else in_symbols(found, "=")
+            words.append((f"{method_name(algo, results)} {choice}{gone}", only))
         kept.append(runs)
     kind = what_is_tuned(option for found in values.values() for option in found)
     settings = "; ".join(text + " (the only value run)" * (several and only) for text, only in words)

@@ -32,7 +32,10 @@ def test_a_single_setting_is_not_described_as_a_choice(label, name):
 
 def test_the_choice_has_a_sentence_of_its_own():
     settings, choice = notes_of(found({"dsgd": [0.1, 1.0], "dsgt": [1.0]}))
-    assert settings == "the same stepsize for every c: D-SGD η=0.1; D-SGT η=1 (the only value run)"
+    assert (
+        settings
+        == "the same stepsize for every c: D-SGD η=0.1 (at the edge of its grid); D-SGT η=1 (the only value run)"
+    )
     assert mentions(choice, "best", "final test accuracy", "test set", "values of c")
     assert ": " not in choice
 
@@ -50,4 +53,4 @@ def test_a_single_setting_that_diverged_is_named():
 
 def test_only_a_value_without_any_other_is_called_the_only_one():
     (settings, _) = notes_of([*found({"dsgd": [0.1, 1.0], "dsgt": [0.1]}), *found({"dsgt": [1.0]})[:1]])
-    assert settings == "the same stepsize for every c: D-SGD η=0.1; D-SGT η=0.1"
+    assert settings == "the same stepsize for every c: D-SGD η=0.1 (at the edge of its grid); D-SGT η=0.1"
