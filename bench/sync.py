@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 from pathlib import Path
 
 if __name__ == "__main__":
@@ -26,6 +27,7 @@ from rich.progress import track
 from bench.base.account import ignored, mode, mode_of_environment, notices, notices_of_existing
 from bench.base.errors import UserError
 from bench.store.integrity import Damaged, read_file
+from bench.store.leases import DEAD_S
 from bench.store.regular import no_link, run_names
 from bench.sweep.tracking.mark import others, place_of
 from bench.terminal.command import command
@@ -34,6 +36,8 @@ from bench.terminal.parser import command_parser
 
 LONGEST = 80
 """Characters of a name in a file of others that are shown."""
+PATIENCE_S = DEAD_S + 5
+"""Seconds to wait for uploads of other processes: the lease of a dead one ends meanwhile."""
 
 
 @command
@@ -57,7 +61,7 @@ def main() -> int:
     for name in ignored(alone=False):
         os.environ.pop(name, None)
     try:
-        from bench.sweep.tracking.wandb_run import WandbMirror, up_to_date
+        from bench.sweep.tracking.wandb_run import Busy, WandbMirror, up_to_date
     except ImportError as error:
         raise UserError(f"W&B cannot be imported: {error}. Type pip install wandb.") from error
     named = (runs / name for name in run_names(runs.parent))
@@ -82,20 +86,41 @@ def main() -> int:
     why = "their W&B runs are up to date. Delete wandb.json from a run folder to write its W&B run again."
     for notice in notices_of_existing(len(folders) - len(todo), why, alone=False):
         console.print(notice)
-    failed = 0
-    for folder in track(todo, "runs", console=console, disable=not console.is_terminal):
+    made, failed, busy = 0, 0, dict[Path, Busy]()
+
+    def upload(folder: Path) -> None:
+        nonlocal made, failed
+        busy.pop(folder, None)
         try:
+            if not folder.is_symlink() and up_to_date(folder, **asked):
+                return  # by another process
             own = read_file(folder, "summary.json")
             project = arguments.project or own.get("tracker.project") or os.environ.get("WANDB_PROJECT") or "hearsay"
             entity = arguments.entity or own.get("tracker.entity") or os.environ.get("WANDB_ENTITY")
             WandbMirror(folder, project, entity).finish()
+            made += 1
+        except Busy as error:
+            busy[folder] = error
         except Exception as error:  # network, server or disk: other runs may succeed
             failed += 1
             kind = "" if isinstance(error, Damaged) else f"{type(error).__name__}: "
             console.print(f"{folder.name}: {kind}{error}")
-    made = len(todo) - failed
-    console.print(f"{made} written ({mode()}), {len(folders) - len(todo)} up to date, {failed} failed.")
-    return 1 if failed else 0
+
+    for folder in track(todo, "runs", console=console, disable=not console.is_terminal):
+        upload(folder)
+    if busy:
+        console.print(f"Waiting at most {PATIENCE_S:.0f} s for other processes that upload runs of this folder.")
+    end = time.monotonic() + PATIENCE_S
+    while busy and time.monotonic() < end:
+        time.sleep(1)
+        for folder in list(busy):
+            upload(folder)
+    for reason in busy.values():
+        console.print(f"Skipped: {reason}. Repeat this command when it has ended.")
+    done = len(folders) - made - failed - len(busy)
+    skipped = f", {len(busy)} skipped" if busy else ""
+    console.print(f"{made} written ({mode()}), {done} up to date, {failed} failed{skipped}.")
+    return 1 if failed or busy else 0
 
 
 def _has_summary(folder: Path) -> bool:

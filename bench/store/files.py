@@ -146,6 +146,11 @@ def lock_of(run: Path) -> Path:
     return run.parents[1] / ".locks" / run.name
 
 
+def upload_lock_of(run: Path) -> Path:
+    """Return the file of the lock under which the W&B run of a run folder is written."""
+    return run.parents[1] / ".locks" / f"{run.name}.wandb"
+
+
 def _finite(value: Any) -> Any:
     """Replace NaN and infinities by None, since JSON has none."""
     if isinstance(value, dict):

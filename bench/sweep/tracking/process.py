@@ -57,7 +57,7 @@ def main() -> None:
     project, entity, parameters = sys.argv[1], sys.argv[2] or None, json.loads(sys.argv[3])
     os.environ.setdefault("WANDB_ERROR_REPORTING", "false")
     try:
-        from bench.sweep.tracking.wandb_run import WandbMirror, warm_up
+        from bench.sweep.tracking.wandb_run import Busy, WandbMirror, warm_up
 
         warm_up()
     except Exception as error:  # no W&B, or a variable that it does not accept
@@ -66,9 +66,10 @@ def main() -> None:
     answer(ready=mode())
     stand_back()
     followed: dict[str, WandbMirror] = {}
-    messages = Messages()
+    messages, later = Messages(), list[dict[str, Any]]()
     while messages.open:
-        for message in messages.wait():
+        now, later = [*later, *messages.wait()], []
+        for message in now:
             run = message["run"]
             try:
                 if "end" in message:
@@ -77,7 +78,11 @@ def main() -> None:
                     mirror.finish()
                     answer(run=run)
                 elif message["live"] and mode() == "online":
+                    if run in followed:  # it starts again
+                        followed.pop(run).release()
                     followed[run] = WandbMirror(Path(run), project, entity, parameters)
+            except Busy:
+                later.append(message)
             except Exception as error:  # the other runs continue
                 followed.pop(run, None)
                 answer(run=run, trouble=words_of(error))

@@ -1,7 +1,7 @@
 """A Weights & Biases run for each run folder.
 
 A W&B run is made from the run folder alone, while the run is computed or later, with the run_id as its id. The k-th
-evaluation is the k-th entry of its history.
+evaluation is the k-th entry of its history. A lock lets one process at a time write the W&B run of a run folder.
 """
 
 from __future__ import annotations
@@ -19,8 +19,9 @@ import wandb
 
 from bench.base.account import OF_AGENT, has_agent, mode
 from bench.network.drawing import Graph, edges_of, on_a_circle, svg
-from bench.store.files import read_json, write_json
+from bench.store.files import read_json, upload_lock_of, write_json
 from bench.store.integrity import Damaged, examine, read_file
+from bench.store.locks import Lock
 from bench.store.read_parquet import read_table
 from bench.store.record import FACTS, FINAL
 from bench.store.regular import make_folder, no_link, remove
@@ -59,19 +60,38 @@ def warm_up() -> None:
         run.finish()
 
 
+class Busy(Exception):
+    """Another process writes this W&B run."""
+
+
 class WandbMirror:
-    """The W&B run of one run folder."""
+    """The W&B run of one run folder, which is locked until ``finish``, ``release`` or an error."""
 
     def __init__(
         self, folder: Path, project: str, entity: str | None, parameters: Mapping[str, Any] | None = None
     ) -> None:
-        """``parameters``: those that `wandb agent` chose, by which its controller knows the run."""
+        """``parameters``: those that `wandb agent` chose, by which its controller knows the run.
+
+        Raises:
+            Busy: Another process writes this W&B run.
+        """
         self._folder, self._results = folder, folder.parents[1]
         self._place = {} if has_agent() else {"project": project, "entity": entity}
+        must_write(self._results)
+        self._lock = Lock(upload_lock_of(folder))
+        if not self._lock.take():
+            raise Busy(f"another upload of {folder.name} has not ended ({self._lock.holder()})")
+        try:
+            self._begin(folder, project, entity, parameters)
+        except BaseException:
+            self.release()
+            raise
+
+    def _begin(self, folder: Path, project: str, entity: str | None, parameters: Mapping[str, Any] | None) -> None:
+        """Replace the W&B run by a new one without evaluations."""
         found, manifest = examine(folder), read_file(folder, "manifest.json")
         if found.damaged:
             raise Damaged(f"skipped, since files are damaged: {found.sentence()}")
-        must_write(self._results)
         labels = {name: value for name, value in found.labels.items() if name != "state"}
         run_id = folder.name
         for old in images(self._results, run_id):
@@ -112,6 +132,13 @@ class WandbMirror:
 
     def update(self) -> None:
         """Upload new evaluations."""
+        try:
+            self._update()
+        except BaseException:
+            self.release()
+            raise
+
+    def _update(self) -> None:
         found = examine(self._folder)
         if found.damaged:
             raise Damaged(f"not continued, since files are damaged: {found.sentence()}")
@@ -125,14 +152,21 @@ class WandbMirror:
 
     def finish(self) -> None:
         """Upload the rest and the state, verify an offline run, and write the mark."""
-        mark = current(self._folder)  # before the rows are read, so that a run that ends meanwhile is not up to date
-        self.update()
-        self._run.summary["state"] = mark["state"]
-        file = Path(self._run.settings.sync_file) if self._run.offline else None
-        self._run.finish(exit_code=EXIT.get(mark["state"], 1))
-        if file is not None:
-            wait_until_complete(file, self._sent)
-        write_json(self._folder / MARK, {**mark, **self._place, WRITER: writer()})
+        try:
+            mark = current(self._folder)  # first, so that a run that ends meanwhile is not up to date
+            self._update()
+            self._run.summary["state"] = mark["state"]
+            file = Path(self._run.settings.sync_file) if self._run.offline else None
+            self._run.finish(exit_code=EXIT.get(mark["state"], 1))
+            if file is not None:
+                wait_until_complete(file, self._sent)
+            write_json(self._folder / MARK, {**mark, **self._place, WRITER: writer()})
+        finally:
+            self.release()
+
+    def release(self) -> None:
+        """Let other processes write this W&B run."""
+        self._lock.release()
 
 
 def must_write(results: Path) -> None:
@@ -163,7 +197,7 @@ def up_to_date(folder: Path, project: str | None = None, entity: str | None = No
     moved = any(name in place and place[name] != value for name, value in asked.items())
     if moved or {name: value for name, value in mark.items() if name not in (*place, WRITER)} != current(folder):
         return False
-    return mode() == "online" or bool(images(folder.parents[1], folder.name))
+    return mode() == "online" or len(images(folder.parents[1], folder.name)) == 1
 
 
 def images(results: Path, run_id: str) -> list[Path]:

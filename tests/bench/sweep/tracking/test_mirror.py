@@ -1,6 +1,7 @@
 """Where W&B runs are written, and which ones are up to date."""
 
 import errno
+import json
 import os
 from pathlib import Path
 from types import SimpleNamespace
@@ -8,12 +9,12 @@ from types import SimpleNamespace
 import pytest
 
 from bench import sync
-from bench.store.files import read_json, write_json
+from bench.store.files import read_json, upload_lock_of, write_json
 from bench.store.run_folder import RunFolder
 from bench.sweep.sweep import about_done
-from bench.sweep.tracking import wandb_run
+from bench.sweep.tracking import process, wandb_run
 from bench.sweep.tracking.mark import MARK, PLACE, WRITER, others, writer
-from bench.sweep.tracking.wandb_run import WandbMirror, current, up_to_date
+from bench.sweep.tracking.wandb_run import Busy, WandbMirror, current, up_to_date
 from tests.bench.sweep.tracking.test_variables import WORDS
 from tests.bench.sweep.tracking.test_wandb import command
 from tests.helpers.configs import config
@@ -29,6 +30,101 @@ def test_rejects_a_results_folder_that_wandb_cannot_write_to(place, tmp_path, mo
     monkeypatch.setattr(wandb_run, "examine", lambda folder: SimpleNamespace(damaged=None, labels={}))
     with pytest.raises(PermissionError, match=str(closed)):
         WandbMirror(tmp_path / "runs/a", "hearsay", None)
+
+
+def test_one_process_at_a_time_writes_the_wandb_run_of_a_run(tmp_path, monkeypatch):
+    run, begun = tmp_path / "runs/a", []
+    run.mkdir(parents=True)
+    monkeypatch.setattr(WandbMirror, "_begin", lambda *_: begun.append(1))
+    first = WandbMirror(run, "hearsay", None)
+    with pytest.raises(Busy, match=str(os.getpid())):
+        WandbMirror(run, "hearsay", None)
+    assert begun == [1]
+    first.release()
+    WandbMirror(run, "hearsay", None).release()
+    assert begun == [1, 1]
+
+
+@pytest.mark.parametrize(("method", "fails"), [("update", "_update"), ("finish", "_update"), ("update", "_begin")])
+def test_an_error_ends_the_lock_of_a_wandb_run(method, fails, tmp_path, monkeypatch, new_lock):
+    run = tmp_path / "runs/a"
+    run.mkdir(parents=True)
+    monkeypatch.setattr(WandbMirror, "_begin", lambda *_: None)
+    monkeypatch.setattr(WandbMirror, fails, lambda *_: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        getattr(WandbMirror(run, "hearsay", None), method)()
+    assert not new_lock(upload_lock_of(run)).held()
+
+
+def test_the_tracker_tries_again_when_another_process_has_ended(monkeypatch, capsys):
+    """A run that begins twice is released first."""
+    events, others = [], [1, 1]
+
+    class Mirror:
+        def __init__(self, folder, *_):
+            if others:
+                others.pop()
+                raise Busy
+            events.append(f"begin {folder}")
+
+        def update(self): ...
+
+        def release(self):
+            events.append("release")
+
+        def finish(self):
+            events.append("finish")
+
+    batches = [[{"run": "a", "live": True}], [], [], [{"run": "a", "live": True}], [{"run": "a", "end": True}]]
+    monkeypatch.setenv("WANDB_MODE", "online")
+    monkeypatch.setattr("sys.argv", ["process", "hearsay", "", "{}"])
+    monkeypatch.setattr(process, "stand_back", lambda: None)
+    monkeypatch.setattr(process.Messages, "open", property(lambda _: bool(batches), lambda *_: None), raising=False)
+    monkeypatch.setattr(process.Messages, "wait", lambda _: batches.pop(0))
+    monkeypatch.setattr(wandb_run, "warm_up", lambda: None)
+    monkeypatch.setattr(wandb_run, "WandbMirror", Mirror)
+    process.main()
+    assert events == ["begin a", "release", "begin a", "finish"]
+    said = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert said == [{"ready": "online"}, {"alive": True}, {"run": "a"}]
+
+
+@pytest.mark.parametrize("number", [0, 1, 2])
+def test_an_offline_run_is_up_to_date_if_there_is_one_folder(number, tmp_path, monkeypatch):
+    monkeypatch.setenv("WANDB_MODE", "offline")
+    run = tmp_path / "runs/a"
+    run.mkdir(parents=True)
+    write_json(run / MARK, current(run))
+    for second in range(number):
+        (tmp_path / f"wandb/offline-run-20261119_06171{second}-a").mkdir(parents=True)
+    assert up_to_date(run) == (number == 1)
+
+
+def test_sync_skips_a_run_that_another_process_uploads(tmp_path, monkeypatch, capsys, new_lock):
+    monkeypatch.setenv("WANDB_MODE", "offline")
+    monkeypatch.setattr("sys.argv", ["sync.py", str(tmp_path)])
+    monkeypatch.setattr(sync, "PATIENCE_S", 0)
+    run = tmp_path / "runs/a"
+    run.mkdir(parents=True)
+    (run / "summary.json").touch()
+    (tmp_path / "wandb" / "offline-run-20261119_061718-a").mkdir(parents=True)
+    assert new_lock(upload_lock_of(run)).take()
+    assert sync.main() == 1
+    out = capsys.readouterr().out
+    assert f"process {os.getpid()} " in out
+    assert "0 failed, 1 skipped" in out
+    assert list((tmp_path / "wandb").iterdir())
+
+
+@pytest.mark.thorough
+def test_two_syncs_at_once_write_every_run_once(tmp_path):
+    words = (*WORDS, "-m", "seed=0,1,2", "tracker=none")
+    assert command("bench/run.py", *words, cwd=tmp_path).returncode == 0
+    both = [command("bench/sync.py", cwd=tmp_path, background=True) for _ in range(2)]
+    ended = [(*process.communicate(timeout=90), process.returncode) for process in both]
+    assert [code for *_, code in ended] == [0, 0], ended
+    assert sum(int(out.partition(" written")[0].split()[-1]) for out, *_ in ended) == 3
+    assert len(images(tmp_path / "results")) == 3
 
 
 def test_a_run_in_another_project_is_not_up_to_date(tmp_path, monkeypatch):
