@@ -31,8 +31,9 @@ from analysis.drawing.layout import Layout, add_layout, arrange, joined
 from analysis.drawing.panels import seeds_in_words
 from analysis.drawing.style import use_paper_style
 from analysis.figures import Drawing, drawings
-from analysis.report.bibtex import Bibliography, bibliography
+from analysis.report.bibtex import HEAD, Bibliography, bibliography
 from analysis.report.caption import figure_for_latex
+from analysis.report.replace import must_be_ours
 from analysis.report.table_files import make_table
 from analysis.results.archive import is_archive
 from analysis.results.errors import NoData, in_sentences, perhaps, trouble
@@ -65,11 +66,12 @@ REQUEST = ("x", "cost", "metric", "network", "reference", "over", "columns", "tu
 @in_sentences("Nothing to draw")
 def main(argv: Sequence[str] | None = None) -> int:
     arguments = parse(argv)
+    out = Path(arguments.out) if arguments.out else no_link(Path(arguments.results) / "figures")
+    must_be_ours(out / "references.bib", HEAD, "another folder after --out")
     everything = read(arguments.results, arguments.without)
     results, request, untimed = requested(
         everything.where(arguments.where), **{name: getattr(arguments, name) for name in REQUEST}
     )
-    out = Path(arguments.out) if arguments.out else no_link(Path(arguments.results) / "figures")
     layout = Layout(**{field.name: getattr(arguments, field.name) for field in fields(Layout)})
     order = Order(results, request, layout, arguments.band, arguments.format, bibliography(everything), out)
     use_paper_style()

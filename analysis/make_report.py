@@ -21,7 +21,8 @@ if __name__ == "__main__":
 
 from analysis.drawing.style import use_paper_style
 from analysis.report.commands import as_typed
-from analysis.report.page import page
+from analysis.report.page import FIRST, page
+from analysis.report.replace import must_be_ours
 from analysis.report.report_data import gather_report
 from analysis.results.errors import NoData, in_sentences
 from analysis.results.read import METRIC, REFERENCE, TUNE_BY, add_network, add_source, read
@@ -50,6 +51,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         parser.error(f"--wandb must be ENTITY/PROJECT, got {arguments.wandb!r}")
     folder = Path(arguments.results) if Path(arguments.results).is_dir() else None
     out = arguments.out or (folder or Path()) / "report.html"
+    must_be_ours(out, FIRST, "another file after --out")
     use_paper_style()
     shown = tuple(name for words in arguments.metric or [] for name in words.split(","))
     results = read(arguments.results, arguments.without)

@@ -12,6 +12,8 @@ CITED = re.compile(r"(?P<authors>\S.*?) (?P<year>(?:19|20)\d\d)(?:, (?P<title>.+
 WITHIN = re.compile(r"(?:, (Algorithm \d+)| \(([^()]+)\))$")
 """A part of a paper, which is not part of its title."""
 NUMBERS = {"eprint": re.compile(r",? *\barXiv: ?([\w./-]*\d)"), "doi": re.compile(r",? *\bdoi: ?(10\.[\w.:/()<>+-]+)")}
+HEAD = "% The methods of these results, as their declarations cite them."
+"""The first line of a file of references."""
 SMALL = {"a", "an", "the", "on", "in", "of"}
 
 
@@ -23,8 +25,7 @@ class Bibliography:
     citations: dict[str, str] = field(default_factory=dict)  # citations for a caption, by method
 
     def text(self) -> str:
-        head = "% The methods of these results, as their declarations cite them."
-        return "\n\n".join([head, *(f"@misc{{{key},\n{body}\n}}" for key, body in sorted(self.entries.items()))]) + "\n"
+        return "\n\n".join([HEAD, *(f"@misc{{{key},\n{body}\n}}" for key, body in sorted(self.entries.items()))]) + "\n"
 
 
 def bibliography(results: Results) -> Bibliography:

@@ -29,6 +29,8 @@ from bench.store.regular import end_of
 from bench.terminal.visible import visible, visible_parts
 
 HERE = Path(__file__).parent
+FIRST = "<!doctype html>"
+"""The first line of a report."""
 LISTED = 1000
 """The largest number of listed runs, which have configs, logs and curves. Figures and tables use all runs."""
 LOG, CONFIG = 4000, 1 << 16

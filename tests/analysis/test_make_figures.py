@@ -11,6 +11,7 @@ from subprocess import PIPE, CompletedProcess, Popen
 import pytest
 
 from analysis import make_figures
+from analysis.report.bibtex import HEAD
 from analysis.results.plugins import broken
 from bench.store.files import write_json
 from tests.helpers import sweeps
@@ -77,6 +78,19 @@ def test_one_figure_from_some_runs_and_what_would_make_the_missing(command, fold
     made = sorted(path.name for path in (tmp_path / "here").iterdir())
     assert made == ["references.bib", "stepsize.csv", "stepsize.png", "stepsize.tex"]
     assert "python bench/run.py experiment=paper/speedup" in done.stdout
+
+
+def test_keeps_references_of_others(command, folder, tmp_path):
+    words = ("--figure", "stepsize", "--format", "svg", "--results", str(folder), "--out", "paper")
+    file = tmp_path / "paper" / "references.bib"
+    for content, code in ((None, 0), (HEAD, 0), ("", 0), ("@book{mine,}\n", 2)):
+        file.parent.mkdir(exist_ok=True)
+        if content is not None:
+            file.write_text(content)
+        done = command(*words, cwd=tmp_path)
+        assert (done.returncode, file.read_text().startswith(HEAD)) == (code, code == 0), done.stderr
+    assert file.read_text() == "@book{mine,}\n"
+    assert mentions(done.stderr, "paper/references.bib", "--out")
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from analysis import make_report
 from analysis.drawing.panels import Picture
 from analysis.figures import drawings, figure
-from analysis.report.page import choices, embed, natural_order, with_indices
+from analysis.report.page import FIRST, choices, embed, natural_order, with_indices
 from analysis.report.report_data import gather_report, run_table, settings
 from bench.store.files import stream_of, write_json
 from bench.terminal.visible import CONTROL
@@ -72,6 +72,17 @@ def test_the_page_says_what_came_out_when_and_how(page):
     assert columns[:6] == ["run_id", "state", "algo", "η", "topology", "seed"]  # what varies, then what came out
     assert columns[6] == "test_accuracy"
     assert columns[-2:] == ["partition", "step"]
+
+
+def test_replaces_only_a_report(report, page, folder, tmp_path):
+    run = next((folder / "runs").iterdir()) / "summary.json"
+    for out in (run, tmp_path):
+        before = run.read_bytes()
+        done = report("--results", folder, "--out", out)
+        assert (done.returncode, run.read_bytes()) == (2, before)
+        assert mentions(done.stderr, str(out), "--out")
+    assert page.read_text().startswith(FIRST + "\n")
+    assert report("--results", folder, "--out", page).returncode == 0
 
 
 def test_the_footer_names_no_place_of_this_machine(page):
