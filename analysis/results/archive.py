@@ -23,7 +23,7 @@ from analysis.results.results import Results
 from bench.base import renamed
 from bench.base.errors import UserError
 from bench.store.files import parsed, sha256
-from bench.store.integrity import FACTS, SUMS, unsealed
+from bench.store.integrity import FACTS, MANIFESTS, SUMS, unsealed
 from bench.store.kinds import LONGEST, MANIFEST, MOST, NEEDED, RESERVED, SUMMARY, are_labels, is_name, odd, twice
 from bench.store.read_parquet import ARCHIVED, UNREADABLE, read_table
 from bench.store.record import FINAL, HOW, WITH_GROUP, cut_short
@@ -139,7 +139,7 @@ def read_archive(folder: Path) -> Results:
         raise NoData(f"{folder} is a results folder and an archive; move {files} to a folder of their own")
     try:
         tables = {name: content_of(folder / name, TABLE) for name in (RUNS, ROWS)}
-        runs, rows, facts = _decoded({FACTS: content_of(folder / FACTS), **tables})
+        runs, rows, facts = _decoded({FACTS: content_of(folder / FACTS, MANIFESTS), **tables})
     except INVALID as error:
         raise NoData(f"the archive {folder} is invalid: {error}") from error
     wide = {name: "float64" for name in rows.columns if rows[name].dtype == np.float32}

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.base import renamed
-from bench.store.kinds import ROW, odd
+from bench.store.kinds import EVALUATIONS, MOST, ROW, odd
 from bench.store.regular import TABLE, content_of, write_bytes
 
 DIGEST = "digest"
@@ -29,8 +29,9 @@ SHORT = 16
 HALF = re.compile(r"\\u[dD][89a-fA-F]")
 """The escape of a surrogate, which is half a character."""
 FOREIGN = "does not match its checksum"
-LARGEST = 1 << 24
-"""Maximal size of a JSON file in bytes. Parsed, it takes up to thirty times as much memory."""
+LARGEST, NUMBERS = 1 << 24, 50_000_000
+"""Maximal size of a JSON file in bytes, and maximal numbers in a stream. Parsed, they take up to thirty times as much
+memory."""
 
 
 def write_text(path: Path, text: str, check: Callable[[], None] = lambda: None) -> None:
@@ -119,9 +120,13 @@ def check_rows(path: Path) -> tuple[list[dict[str, Any]], str | None]:
             row, digest = _row(line[:-1].decode(), digest)
             if rows and (row.keys() != rows[0].keys() or not rows[-1]["step"] < row["step"]):
                 raise ValueError("not a row that can follow")
+            if len(row) > MOST:
+                raise ValueError("too many metrics")
         except (ValueError, RecursionError):
             return rows, f"{FOREIGN} from line {number} on"
-        rows.append(row)
+        if number > EVALUATIONS or number * len(row) > NUMBERS:
+            return rows, f"has more than {EVALUATIONS} evaluations or {NUMBERS} numbers"
+        rows.append({name: row[name] for name in rows[0]} if rows else row)  # all with the same keys in memory
     return rows, None
 
 

@@ -19,8 +19,8 @@ from bench.store.software import MADE
 SUMS = "sha256"
 """In summary.json: the digests of metrics.parquet and config.yaml, and the id of the start in the manifest."""
 START = "start"
-FACTS = "facts.json"
-"""In an archive: its manifests and the digests of its tables."""
+FACTS, MANIFESTS = "facts.json", 1 << 25
+"""In an archive: its manifests and the digests of its tables. The largest size: parsed, it takes more memory."""
 KINDS: dict[str, dict[Any, Kind]] = {"summary.json": SUMMARY, "status.json": STATUS, "manifest.json": MANIFEST}
 PARQUET = b"PAR1"
 """The first and last bytes of a Parquet file."""

@@ -18,6 +18,8 @@ LONGEST = 4096
 """Maximal characters of a text, or of a list as JSON. Figures take seconds for longer ones."""
 MOST = 200
 """Maximal labels of a run. Tables have a column for each label."""
+EVALUATIONS = 1_000_000
+"""Maximal evaluations of a run."""
 LONGEST_NAME = 255
 """Maximal characters of a run's name, which is the name of a folder."""
 Kind = tuple[frozenset[type], Callable[[Any], bool]]

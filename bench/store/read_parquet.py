@@ -7,14 +7,15 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 from bench.base import renamed
+from bench.store.kinds import EVALUATIONS
 from bench.store.parquet_pages import directory, expanded
 from bench.store.regular import TABLE
 
 VALUES, VALUES_WITH_TEXTS = 100_000_000, 20_000_000
 """Maximal numbers of values of a table of numbers and of a table with texts: a forged file of a few kilobytes can
 declare more than fits in memory."""
-EVALUATIONS, ARCHIVED = 1_000_000, 20_000_000
-"""Maximal numbers of evaluations of a run, which are the rows of its table, and of evaluations in an archive."""
+ARCHIVED = 20_000_000
+"""Maximal number of evaluations in an archive."""
 NUMBERS, TEXTS = ("bool", "int32", "int64", "float", "double", "null"), ("string", "large_string")
 """The types of columns in Arrow's words, where a float has 32 bits."""
 PER_VALUE, SPACE = 32, 1 << 20

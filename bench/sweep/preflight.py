@@ -29,9 +29,8 @@ from bench.data.recipe import data_folder, prepare
 from bench.engine.engines import engine_of
 from bench.method.schedules import Steps
 from bench.problem.problem import Setting
-from bench.store.kinds import LONGEST
+from bench.store.kinds import EVALUATIONS, LONGEST
 from bench.store.kinds import MOST as LABELS
-from bench.store.read_parquet import EVALUATIONS
 from bench.store.record import COLUMNS, LATER
 from bench.sweep.memory import problem_of
 from bench.terminal.console import Console

@@ -18,7 +18,7 @@ from bench.base.errors import Refused, UserError
 from bench.config.blocks import of_blocks
 from bench.config.run_config import RunConfig
 from bench.store.files import parsed, write_text
-from bench.store.integrity import FACTS, unsealed
+from bench.store.integrity import FACTS, MANIFESTS, unsealed
 from bench.store.kinds import is_name
 from bench.store.read_parquet import ARCHIVED, UNREADABLE, read_table
 from bench.store.record import FINAL, cut_short
@@ -59,7 +59,7 @@ def archived_runs(archives: Sequence[Path]) -> set[str]:
             raise UserError(f"'{folder}' is no archive: {file} is missing. Make one with analysis/archive.py.")
         try:
             content = {name: content_of(folder / name, TABLE) for name in (file.name, "rows.parquet")}
-            unsealed(parsed(content_of(folder / FACTS).decode()), content)
+            unsealed(parsed(content_of(folder / FACTS, MANIFESTS).decode()), content)
             names = ["run_id", "state", "steps"]
             runs = read_table(content[file.name], texts=True, columns=names).select(names).to_pylist()
             rows = read_table(content["rows.parquet"], columns=("run", "step", LOSS), rows=ARCHIVED)

@@ -77,7 +77,6 @@ class WandbMirror:
         """
         self._folder, self._results = folder, folder.parents[1]
         self._place = {} if has_agent() else {"project": project, "entity": entity}
-        must_write(self._results)
         self._lock = Lock(upload_lock_of(folder))
         if not self._lock.take():
             raise Busy(f"another upload of {folder.name} has not ended ({self._lock.holder()})")
@@ -92,6 +91,7 @@ class WandbMirror:
         found, manifest = examine(folder), read_file(folder, "manifest.json")
         if found.damaged:
             raise Damaged(f"skipped, since files are damaged: {found.sentence()}")
+        must_write(self._results)
         labels = {name: value for name, value in found.labels.items() if name != "state"}
         run_id = folder.name
         for old in images(self._results, run_id):
@@ -103,6 +103,7 @@ class WandbMirror:
         config = {**labels, "certificate": certificate, "edges": edge_list, **facts}
         if further := {name: value for name, value in (parameters or {}).items() if name not in config}:
             config |= {**further, OF_AGENT: [*further]}
+        _refuse_references(config)
         given = os.environ.get
         sweep = None if has_agent() else shortened(str(manifest.get("sweep") or "single runs"), 128)
         self._run = wandb.init(
@@ -167,6 +168,20 @@ class WandbMirror:
     def release(self) -> None:
         """Let other processes write this W&B run."""
         self._lock.release()
+
+
+def _refuse_references(value: Any, name: str = "") -> None:
+    """Raise ``Damaged`` if a value names a W&B artifact: W&B would log in at the address in it, even offline."""
+    if isinstance(value, str) and value.lower().startswith(("wandb-artifact:", "wandb-client-artifact:")):
+        raise Damaged(f"skipped, since '{name}' is the address of a W&B artifact, at which W&B would log in")
+    if isinstance(value, Mapping):
+        if odd := next((key for key in value if key in ("_type", "_wandb")), None):
+            raise Damaged(f"skipped, since '{name or odd}' is an object of W&B, which W&B would look up")
+        for key, part in value.items():
+            _refuse_references(part, str(key))
+    elif isinstance(value, list | tuple):
+        for part in value:
+            _refuse_references(part, name)
 
 
 def must_write(results: Path) -> None:

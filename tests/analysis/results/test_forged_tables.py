@@ -17,7 +17,7 @@ from analysis.results.warnings import unreadable
 from bench.store import read_parquet
 from bench.store.files import read_json, sha256, write_json
 from bench.store.integrity import SUMS
-from bench.store.read_parquet import EVALUATIONS
+from bench.store.kinds import EVALUATIONS
 from tests.analysis.results.test_selected import made
 from tests.faults.harm_store import finished
 from tests.helpers.archives import without_digests

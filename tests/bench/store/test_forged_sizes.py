@@ -8,10 +8,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from analysis.results.archive import read_archive, write_archive
+from analysis.results.errors import NoData
 from bench.base import npy
 from bench.base.errors import UserError
-from bench.store import read_parquet
+from bench.store import files, read_parquet
 from bench.training import checkpoint
+from tests.analysis.results.test_selected import made
 from tests.faults.harm_store import unfinished
 
 
@@ -123,3 +126,23 @@ def test_a_checkpoint_that_does_not_fit_into_memory_says_so(tmp_path, monkeypatc
     monkeypatch.setattr(checkpoint, "content_of", lambda *_: pytest.fail("read whole"))
     with pytest.raises(UserError, match="more memory"):
         checkpoint.arrays(path)
+
+
+@pytest.mark.parametrize(("name", "most", "kept"), [("EVALUATIONS", 3, 3), ("NUMBERS", 5, 2), ("MOST", 1, 0)])
+def test_limits_the_rows_and_the_numbers_of_a_stream(name, most, kept, tmp_path, monkeypatch):
+    stream = tmp_path / "run" / "metrics.jsonl"
+    stream.parent.mkdir()
+    stream.write_text(files.stream_of([{"step": step, "train_loss": 1.0} for step in range(5)], "run")[0])
+    assert len(files.check_rows(stream)[0]) == 5
+    monkeypatch.setattr(files, name, most)
+    rows, damage = files.check_rows(stream)
+    assert len(rows) == kept
+    assert damage
+
+
+def test_limits_the_manifests_of_an_archive(tmp_path, monkeypatch):
+    write_archive(made(8), tmp_path)
+    read_archive(tmp_path)
+    monkeypatch.setattr("analysis.results.archive.MANIFESTS", 10)
+    with pytest.raises(NoData, match="limit"):
+        read_archive(tmp_path)

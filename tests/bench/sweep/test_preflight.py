@@ -20,7 +20,7 @@ from bench.network.graphs import Topology
 from bench.network.mixing import build_mixing
 from bench.problem.arrays import Arrays, sound
 from bench.problem.problem import Column, Problem, Setting, vector_layout
-from bench.store.read_parquet import EVALUATIONS
+from bench.store.kinds import EVALUATIONS
 from bench.sweep.preflight import MOST, check, check_data
 from bench.training.metrics import metric
 from tests.helpers.configs import BASE, config, rows
