@@ -1,7 +1,8 @@
 """ASY-SONATA: asynchronous gradient tracking."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+import numpy as np
 from torch import Tensor
 
 from bench.method import Asynchronous, Node, algorithm
@@ -37,6 +38,10 @@ class AsySONATA(Asynchronous):
     V = X − η_t Z;  X ← w_ii V + Σ_j w_ij (last V of j);  Z⁰ = G(X⁰)
     The default stepsize is slow on digits: larger ones score lower on the quadratics that it was chosen on.
     """
+
+    @staticmethod
+    def sends_after(number: np.ndarray, **options: Any) -> np.ndarray:
+        return number > 0
 
     def begin(self, x: Tensor) -> State:
         zero = x.new_zeros(x.shape)

@@ -1,7 +1,8 @@
 """SWIFT: wait-free decentralized SGD."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+import numpy as np
 from torch import Tensor
 
 from bench.base.options import Count
@@ -35,6 +36,10 @@ class SWIFT(Asynchronous):
     """
 
     every: Count = 1
+
+    @staticmethod
+    def sends_after(number: np.ndarray, *, every: int, **others: Any) -> np.ndarray:
+        return (number + 1) % every == 0
 
     def begin(self, x: Tensor) -> State:
         return State(x, heard=self.graph.per_sender(x))

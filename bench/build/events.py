@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
 from bench.base.errors import UserError
-from bench.build.network import mixing_of, properties_of
+from bench.build.network import method_of, mixing_of, properties_of
 from bench.build.rates import network_of
 from bench.clock.choice import NONE
 from bench.clock.compute import NANO
@@ -16,7 +16,7 @@ from bench.clock.network import Network
 from bench.config.run_config import RunConfig
 from bench.events.durations import nominal
 from bench.events.tape import Tape, draw_tape
-from bench.method.asynchronous import Graph
+from bench.method.asynchronous import Asynchronous, Graph, sending
 from bench.network.mixing import Mixing
 from bench.store.record import LATER
 from bench.training.events import Events
@@ -78,7 +78,8 @@ def events_of(config: RunConfig) -> Events | None:
     mixing, network, key = mixing_of(config), network_of(config), _key(config)
     lasts = network.compute.base(config.nodes) + network.compute.other_s * NANO
     paces, w = lasts / nominal(network.compute), mixing.matrices[0]
-    return Events(lambda bits: _tape(*key, bits=bits, steps=config.steps), graph_of(config), w, paces)
+    sends = sending(cast(type[Asynchronous], method_of(config)), config.algo.options)
+    return Events(lambda bits: _tape(*key, bits=bits, steps=config.steps), graph_of(config), w, paces, sends)
 
 
 def tape_of(config: RunConfig, parameters: int) -> Tape:
@@ -99,17 +100,42 @@ def arcs_of(mixing: Mixing) -> tuple[np.ndarray, np.ndarray]:
     return messages.source[sent], messages.target[sent]
 
 
-Key = tuple[Mixing, Any, float, Network, int, float]
+class Key(NamedTuple):
+    """What determines a tape, beside its length and the size of a message."""
+
+    mixing: Mixing
+    pattern: Any
+    rate: float
+    network: Network
+    seed: int
+    drop: float
+    quiet: tuple[Any, ...] = ()
+    """A method that does not send after every gradient, and its options, by name."""
 
 
 def _key(config: RunConfig) -> Key:
     rate, options = float(config.algo.options.get(RATE, 1)), config.network.options
-    return mixing_of(config), properties_of(config).events, rate, network_of(config), options["seed"], options["drop"]
+    cls: Any = method_of(config)
+    own = sorted((name, config.algo.options[name]) for name in cls.structure_options())
+    quiet = (cls, *own) if sending(cls, config.algo.options) else ()
+    return Key(
+        *(mixing_of(config), properties_of(config).events, rate, network_of(config), options["seed"], options["drop"]),
+        quiet=quiet,
+    )
 
 
 @lru_cache(maxsize=16)
 def _tape(
-    mixing: Mixing, pattern: Any, rate: float, network: Network, seed: int, drop: float, *, bits: int, steps: int
+    mixing: Mixing,
+    pattern: Any,
+    rate: float,
+    network: Network,
+    seed: int,
+    drop: float,
+    quiet: tuple[Any, ...],
+    *,
+    bits: int,
+    steps: int,
 ) -> Tape:
     source, target = arcs_of(mixing)
     links = network.links(mixing.nodes)
@@ -125,4 +151,5 @@ def _tape(
         steps=steps,
         lost=drop,
         rate=rate,
+        sends=sending(quiet[0], dict(quiet[1:])) if quiet else None,
     )

@@ -15,7 +15,7 @@ from bench.base.node_samples import NodeSamples
 from bench.build.events import arcs_of
 from bench.clock.compute import Compute
 from bench.events.tape import Tape, draw_tape
-from bench.method.asynchronous import Asynchronous, Graph
+from bench.method.asynchronous import Asynchronous, Graph, sending
 from bench.method.schedules import Schedule
 from bench.method.trajectory import assemble
 from bench.network.mixing import build_mixing
@@ -71,6 +71,7 @@ class Pace:
             *(pattern, graph.source, graph.target, delays, compute, self.seed, self.nodes, steps),
             lost=self.drop,
             rate=rate,
+            sends=sending(cls, {**known, **options}),
         )
 
 
@@ -172,7 +173,7 @@ def play(
     costs = CostCounter(problem, [mixing] * len(x))
     slow = np.ones(pace.nodes)
     slow[0] = pace.slow
-    engine = Events(lambda bits: out.tape, pace.graph(), mixing.matrices[0], slow)
+    engine = Events(lambda bits: out.tape, pace.graph(), mixing.matrices[0], slow, sending(cls, given[0]))
     since, between = (begin[0], begin[2]) if begin else (0, {})
     engine.restore(between)
     engine.attach(method, problem, costs, since)

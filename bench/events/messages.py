@@ -5,11 +5,15 @@ from __future__ import annotations
 import numpy as np
 
 from bench.events.arcs import TimedArcs, uniform
-from bench.events.rows import Drawn, Kind, Rows
+from bench.events.rows import Drawn, Kind, Rows, Sends
 
 
-def messages(arcs: TimedArcs, durations: list[np.ndarray], seed: int, end: int, lost: float) -> Drawn:
+def messages(
+    arcs: TimedArcs, durations: list[np.ndarray], seed: int, end: int, lost: float, sends: Sends | None = None
+) -> Drawn:
     """Return the events of nodes that compute without waiting and send every gradient's result to all neighbors.
+
+    With ``sends``, they send only after some gradients.
 
     An arc transfers one message at a time. The newest message that waits for the arc replaces older ones. A message is
     lost with probability ``lost``, with the key (seed, source, target, number).
@@ -18,22 +22,27 @@ def messages(arcs: TimedArcs, durations: list[np.ndarray], seed: int, end: int, 
     pending = np.array([each[-1] for each in ends])
     ends = [each[:-1] for each in ends]
     rows = [gradients(i, each, durations[i][:-1]) for i, each in enumerate(ends)]
-    losses, replacements = [], []
-    shortest = [int(each[1:].min(initial=end)) for each in durations]
+    losses, replacements, unsent = [], [], []
+    numbers = [np.arange(len(each)) for each in ends]
+    spoken = [each if sends is None else each[sends(each)] for each in numbers]
+    shortest = [int(np.diff(own[told]).min(initial=end)) for own, told in zip(ends, spoken, strict=True)]
     columns = (each.tolist() for each in (arcs.source, arcs.target, arcs.delay, arcs.transfer))
     for j, i, delay, transfer in zip(*columns, strict=True):
-        sent = ends[j]
-        number, begins = np.arange(len(sent)), sent
+        sent, number = ends[j], spoken[j]
+        begins = sent[number]
+        unsent.append(np.delete(sent, number))
         if transfer > shortest[j]:
-            number, begins = _queue(sent, transfer)
-            replacements.append(sent[np.setdiff1d(np.arange(len(sent)), number, assume_unique=True) + 1])
+            every = begins
+            place, begins = _queue(every, transfer)
+            replacements.append(every[np.setdiff1d(np.arange(len(every)), place, assume_unique=True) + 1])
+            number = number[place]
         if lost:
             gone = uniform(seed, j, f"message loss {i}", len(sent))[number] < lost
             losses.append(begins[gone])
             number, begins = number[~gone], begins[~gone]
         rows.append(Rows(Kind.DELIVER, begins + delay, i, j, number, sent[number]))
     degree = np.bincount(arcs.source, minlength=arcs.nodes)
-    return Drawn(rows, pending, degree, _until(losses, end), _until(replacements, end))
+    return Drawn(rows, pending, degree, *(_until(each, end) for each in (losses, replacements, unsent)))
 
 
 def gradients(node: int, ends: np.ndarray, lasted: np.ndarray) -> Rows:
@@ -102,4 +111,4 @@ def _late_rows(arcs: TimedArcs, times: np.ndarray, computed: np.ndarray, begins:
         rows.append(Rows(Kind.DELIVER, times[1:, i], i, j, numbers[:-1], times[:-1, j]))
     last = (times <= end).sum(axis=0).clip(max=len(times) - 1)
     degree, none = np.bincount(arcs.source, minlength=n), np.zeros(0, dtype=np.int64)
-    return Drawn(rows, computed[last, np.arange(n)], degree, none, none)
+    return Drawn(rows, computed[last, np.arange(n)], degree, none, none, none)

@@ -130,4 +130,4 @@ def _columns(rows: list[tuple[int, int, int, int, int]]) -> np.ndarray:
 def _drawn(rows: list[Rows], pending: np.ndarray) -> Drawn:
     """Return the events of a pattern without messages."""
     none = np.zeros(0, dtype=np.int64)
-    return Drawn(rows, pending, np.zeros(len(pending), dtype=np.int64), none, none)
+    return Drawn(rows, pending, np.zeros(len(pending), dtype=np.int64), none, none, none)

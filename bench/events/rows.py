@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from enum import IntEnum
 from typing import Literal, NamedTuple
 
@@ -9,6 +10,10 @@ import numpy as np
 
 Pattern = Literal["messages", "pairs", "meetings", "one_late"]
 """Which events cause which: see ``draw_tape``."""
+
+
+Sends = Callable[[np.ndarray], np.ndarray]
+"""Returns whether a node sends a message after its gradients with these numbers."""
 
 
 class Kind(IntEnum):
@@ -41,6 +46,7 @@ class Drawn(NamedTuple):
         degree: The number of messages that each node sends after a gradient, (n,).
         lost: The times at which the transfers of lost messages began.
         replaced: The times at which waiting messages were replaced by newer ones.
+        unsent: The times of gradients after which a node did not send, once for each neighbor.
     """
 
     rows: list[Rows]
@@ -48,6 +54,7 @@ class Drawn(NamedTuple):
     degree: np.ndarray
     lost: np.ndarray
     replaced: np.ndarray
+    unsent: np.ndarray
 
 
 COLUMNS = {

@@ -15,7 +15,7 @@ from bench.events.arcs import TimedArcs
 from bench.events.durations import LONGEST, durations, nominal
 from bench.events.messages import messages, one_late
 from bench.events.pairs import meetings, pairs
-from bench.events.rows import COLUMNS, Drawn, Kind, Pattern, in_order
+from bench.events.rows import COLUMNS, Drawn, Kind, Pattern, Sends, in_order
 from bench.events.summary import Gradients, gradients_of
 
 
@@ -43,6 +43,7 @@ class Tape:
         degree: The number of messages that each node sends after a gradient, (n,).
         lost: When the transfers of lost messages began, sorted.
         replaced: When waiting messages were replaced by newer ones, sorted.
+        unsent: When gradients ended after which a node did not send, once for each neighbor, sorted.
     """
 
     time: np.ndarray
@@ -58,6 +59,7 @@ class Tape:
     degree: np.ndarray = field(default_factory=_none)
     lost: np.ndarray = field(default_factory=_none)
     replaced: np.ndarray = field(default_factory=_none)
+    unsent: np.ndarray = field(default_factory=_none)
 
     def __len__(self) -> int:
         return len(self.time)
@@ -96,7 +98,7 @@ class Tape:
         made = int(np.searchsorted(facts.rows, events))
         count = np.bincount(self.node[facts.rows[:made]], minlength=self.nodes)
         idle = (now - self._busy(now, count)) / NANO
-        ends = [int(np.searchsorted(each, now, side="right")) for each in (self.lost, self.replaced)]
+        ends = [int(np.searchsorted(each, now, side="right")) for each in (self.lost, self.replaced, self.unsent)]
         delivered = int(np.count_nonzero(self.kind[:events] == Kind.DELIVER))
         under_way = int(count @ self.degree) - delivered - sum(ends) if len(self.degree) else 0
         return {
@@ -142,6 +144,7 @@ def draw_tape(
     transfer: np.ndarray | None = None,
     lost: float = 0.0,
     rate: float = 1.0,
+    sends: Sends | None = None,
 ) -> Tape:
     """Draw the events of a run until time ``steps`` times the nominal time of a gradient.
 
@@ -160,6 +163,7 @@ def draw_tape(
         transfer: The nanoseconds that a message occupies its arc, (m,); None: no time.
         lost: The probability that a message is lost, for ``messages``.
         rate: The mean number of exchanges of a node per nominal time of a gradient, for ``meetings``.
+        sends: After which gradients a node sends, for ``messages``; None: after every one.
 
     Raises:
         UserError: The compute times, the graph or the options do not suit the pattern.
@@ -178,7 +182,7 @@ def draw_tape(
     lasted = durations(compute, seed, nodes, end)
     drawn: Drawn
     if pattern == "messages":
-        drawn = messages(arcs, lasted, seed, end, lost)
+        drawn = messages(arcs, lasted, seed, end, lost, sends)
     elif pattern == "one_late":
         drawn = one_late(arcs, lasted, end)
     elif pattern == "pairs":
@@ -193,4 +197,5 @@ def draw_tape(
         degree=drawn.degree,
         lost=drawn.lost,
         replaced=drawn.replaced,
+        unsent=drawn.unsent,
     )

@@ -8,7 +8,7 @@ independent runs (replicas), n nodes, at most d senders per node and P parameter
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -84,6 +84,14 @@ class Graph:
         return out
 
 
+def sending(cls: type[Asynchronous], options: Mapping[str, Any]) -> Callable[[np.ndarray], np.ndarray] | None:
+    """Return after which gradients a node of a method with these options sends; None: after every one."""
+    if cls.sends_after is Asynchronous.sends_after:
+        return None
+    own = {name: options[name] for name in cls.structure_options()}
+    return lambda number: cls.sends_after(number, **own)
+
+
 class Asynchronous(Algorithm):
     """Base class of asynchronous methods. Define ``begin`` and what a node does at an event.
 
@@ -110,6 +118,14 @@ class Asynchronous(Algorithm):
 
     graph: Graph
     """The arcs of the network. Set before ``begin``."""
+
+    @staticmethod
+    def sends_after(number: np.ndarray, **options: Any) -> np.ndarray:
+        """Return whether a node sends a message after its gradients with these numbers, from 0, with these options.
+
+        The default is after every one. A message that is declared, but not sent, still occupies its links.
+        """
+        return np.ones(len(number), dtype=bool)
 
     def begin(self, x: Tensor) -> Any:
         """Return the state before the first event.

@@ -38,7 +38,14 @@ class Events(Mixer):
     tape: Tape
     _sender: Node | None  # the node that may send now
 
-    def __init__(self, draw: Callable[[int], Tape], graph: Graph, w: np.ndarray, paces: np.ndarray) -> None:
+    def __init__(
+        self,
+        draw: Callable[[int], Tape],
+        graph: Graph,
+        w: np.ndarray,
+        paces: np.ndarray,
+        sends: Callable[[np.ndarray], np.ndarray] | None = None,
+    ) -> None:
         """Prepare a network.
 
         Args:
@@ -46,8 +53,9 @@ class Events(Mixer):
             graph: The arcs.
             w: The mixing matrix, (n, n).
             paces: The compute time of every node relative to the nominal one, (n,).
+            sends: After which gradients a node sends, as the tape assumes; None: after every one.
         """
-        self._draw, self._graph, self._w, self._paces = draw, graph, w, paces
+        self._draw, self._graph, self._w, self._paces, self._sends_after = draw, graph, w, paces, sends
         self._restored: Mapping[str, Tensor] = {}
 
     def __call__(self, r: int, t: int, tensors: tuple[Tensor, ...], by: Operator = "mix") -> tuple[Tensor, ...]:
@@ -149,6 +157,9 @@ class Events(Mixer):
                 f"{self._method.properties.name} calls it elsewhere or twice."
             )
         self._sender = None
+        if self._sends_after and not self._sends_after(np.array([node.number]))[0]:
+            name = self._method.properties.name
+            raise UserError(f"{name} sends after gradient {node.number}, but its sends_after says that it does not.")
         widths = tuple(tensor.shape[-1] for tensor in tensors)
         if widths != self._widths:
             name, size = self._method.properties.name, self._problem.layout.size

@@ -4,13 +4,16 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import pytest
+import torch
 from torch import Tensor
 
 from bench import contract as command
+from bench.base.errors import UserError
 from bench.base.registry import algorithms
 from bench.contracts import asynchronous as contract
 from bench.contracts import methods
 from bench.contracts.fixtures import SKIP, CheckFailed, with_options
+from bench.contracts.play import play
 from tests.algorithms.asynchronous import mutants
 from tests.algorithms.asynchronous.test_literal import VARIANTS
 from tests.algorithms.asynchronous.worlds import ASYNCHRONOUS
@@ -73,6 +76,19 @@ def test_methods_of_pairs_do_not_end_near_the_minimizer(name):
     assert contract.end(algorithms[name]) == SKIP
     with pytest.raises(CheckFailed, match="elsewhere"):
         contract.end(declared(algorithms[name], fixed_point="near"))
+
+
+class Quiet(algorithms["swift"]):
+    """Sends after gradients after which it declares not to."""
+
+    @staticmethod
+    def sends_after(number, **options):
+        return number % 2 == 0
+
+
+def test_a_message_that_the_tape_does_not_have_is_an_error():
+    with pytest.raises(UserError, match="sends_after"):
+        play(Quiet, lambda x, numbers: x, torch.ones(1, 6, 2, dtype=torch.float64), 4)
 
 
 class Shares(algorithms["acid"]):

@@ -49,6 +49,9 @@ class Case:
     def uniform(self, node, purpose, k):
         return block(self.seed, node, purpose, k // 1024)[k % 1024]
 
+    def sends(self, k):
+        return "sends" not in self.options or bool(self.options["sends"](np.array([k]))[0])
+
     def to(self, i):
         return sorted(target for source, target in self.arcs if source == i)
 
@@ -106,7 +109,7 @@ def messages(case, end):
             i, k, began = content
             rows.append((now, G, i, -1, k, began, now))
             queue.add(now + case.duration(i, k + 1), send, i, k + 1, now)
-            for j in case.to(i):
+            for j in case.to(i) if case.sends(k) else ():
                 if (i, j) in busy:
                     replaced += [now] * ((i, j) in waiting)
                     waiting[i, j] = k, now
@@ -280,7 +283,8 @@ def summary(case, pattern, at, rows, later, lost=(), replaced=()):
         if kind == G:
             computing[node] += max(0, min(computed, at) - began)
     idle = [(at - each) / 1e9 for each in computing]
-    sent = 0 if pattern in ("pairs", "meetings") else sum(made[i] for i, _ in case.arcs)
+    spoken = [sum(map(case.sends, range(count))) for count in made]
+    sent = 0 if pattern in ("pairs", "meetings") else sum(spoken[i] for i, _ in case.arcs)
     gone = [sum(time <= at for time in times) for times in (lost, replaced)]
     out = {"virtual_s": at / 1e9}
     for name, values in (("gradients", made), ("idle_s", idle)):

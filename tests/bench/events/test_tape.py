@@ -83,6 +83,13 @@ def test_lost_messages_equal_a_simulation(links):
         assert at.tape("messages").summary(at.steps)["messages_lost"] > 20
 
 
+@pytest.mark.parametrize("sends", [lambda k: (k + 1) % 2 == 0, lambda k: k % 3 == 0, lambda k: k > 0, lambda k: k < 0])
+@pytest.mark.parametrize("links", ["usual", "saturated"])
+def test_only_messages_that_are_sent_occupy_a_link(links, sends):
+    for compute, lost in (("equal", 0.0), ("all", 0.3)):
+        check("messages", case("grid", compute, links, options={"sends": sends, "lost": lost}))
+
+
 @pytest.mark.parametrize("pattern", ["messages", "one_late"])
 def test_directed_graphs_equal_a_simulation(pattern):
     directed = case("ring6", "all", "saturated")
