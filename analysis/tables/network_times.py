@@ -112,7 +112,7 @@ def _time(runs: pd.DataFrame, column: str) -> tuple[dict[str, float | None], str
     if runs[column].isna().any():
         return {"": None, "_low": None, "_high": None}, "—"
     values = runs[column]
-    same = values.nunique() == 1  # the interval would consist of rounding errors
+    same = values.nunique() == 1 and len(values) >= FEWEST  # the interval would consist of rounding errors
     found = Interval(values.iloc[0], values.iloc[0], values.iloc[0], len(values)) if same else mean(values)
     cell = Number(interval(found), found, more_is_better=False, values=runs.set_index("seed")[column])
     return {"": found.value, "_low": found.low, "_high": found.high}, cell

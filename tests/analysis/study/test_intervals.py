@@ -6,6 +6,7 @@ import pytest
 from scipy import stats
 
 from analysis.study.statistics import Interval, across, mean, paired, ratio, significantly_different, slope
+from analysis.tables import network_times
 
 T4 = 2.7764451
 """The 97.5 % point of Student's distribution with four degrees of freedom, from a table."""
@@ -104,3 +105,10 @@ def test_the_exponent_of_a_power_law():
     assert np.isnan(slope(x[:14], 7 * x[:14] ** -0.25, seeds[:14]).value)  # a seed lacks a point
     few = slope(x[:12], 7 * x[:12] ** -0.25, seeds[:12])
     assert (few.count, few.known) == (4, False)
+
+
+@pytest.mark.parametrize(("seeds", "known"), [(2, False), (5, True)])
+def test_equal_times_have_an_interval_from_five_seeds_on(seeds, known):
+    found, _ = network_times._time(pd.DataFrame({"seed": range(seeds), "time": 0.5}), "time")
+    assert found[""] == 0.5
+    assert np.isfinite(found["_low"]) == np.isfinite(found["_high"]) == known
