@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -16,7 +17,7 @@ from bench.clock.network import Network
 from bench.config.run_config import RunConfig
 from bench.events.durations import nominal
 from bench.events.tape import Tape, draw_tape
-from bench.method.asynchronous import Asynchronous, Graph, sending
+from bench.method.asynchronous import Graph, sending
 from bench.network.mixing import Mixing
 from bench.store.record import LATER
 from bench.training.events import Events
@@ -68,7 +69,7 @@ def check_engine(config: RunConfig, asynchronous: bool) -> None:
             "network.gradient_ms=5."
         )
     network.compute.base(config.nodes)
-    _tape(*_key(config), bits=0, steps=1)  # a pair may need a bipartite graph
+    _tape(_key(config), bits=0, steps=1)  # a pair may need a bipartite graph
 
 
 def events_of(config: RunConfig) -> Events | None:
@@ -78,15 +79,14 @@ def events_of(config: RunConfig) -> Events | None:
     mixing, network, key = mixing_of(config), network_of(config), _key(config)
     lasts = network.compute.base(config.nodes) + network.compute.other_s * NANO
     paces, w = lasts / nominal(network.compute), mixing.matrices[0]
-    sends = sending(cast(type[Asynchronous], method_of(config)), config.algo.options)
-    return Events(lambda bits: _tape(*key, bits=bits, steps=config.steps), graph_of(config), w, paces, sends)
+    return Events(lambda bits: _tape(key, bits=bits, steps=config.steps), graph_of(config), w, paces, _sends(key))
 
 
 def tape_of(config: RunConfig, parameters: int) -> Tape:
     """Return all events of an asynchronous run, whose model has so many parameters."""
     method = properties_of(config)
     numbers = int(method.vectors_per_step) * parameters + int(method.scalars_per_step)
-    return _tape(*_key(config), bits=numbers * 8 * np.dtype(config.dtype).itemsize, steps=config.steps)
+    return _tape(_key(config), bits=numbers * 8 * np.dtype(config.dtype).itemsize, steps=config.steps)
 
 
 def graph_of(config: RunConfig) -> Graph:
@@ -109,8 +109,8 @@ class Key(NamedTuple):
     network: Network
     seed: int
     drop: float
-    quiet: tuple[Any, ...] = ()
-    """A method that does not send after every gradient, and its options, by name."""
+    quiet: tuple[Any, ...]
+    """A method that does not send after every gradient, and its options by name; empty for the others."""
 
 
 def _key(config: RunConfig) -> Key:
@@ -118,38 +118,29 @@ def _key(config: RunConfig) -> Key:
     cls: Any = method_of(config)
     own = sorted((name, config.algo.options[name]) for name in cls.structure_options())
     quiet = (cls, *own) if sending(cls, config.algo.options) else ()
-    return Key(
-        *(mixing_of(config), properties_of(config).events, rate, network_of(config), options["seed"], options["drop"]),
-        quiet=quiet,
-    )
+    events = properties_of(config).events
+    return Key(mixing_of(config), events, rate, network_of(config), options["seed"], options["drop"], quiet)
+
+
+def _sends(key: Key) -> Callable[[np.ndarray], np.ndarray] | None:
+    return sending(key.quiet[0], dict(key.quiet[1:])) if key.quiet else None
 
 
 @lru_cache(maxsize=16)
-def _tape(
-    mixing: Mixing,
-    pattern: Any,
-    rate: float,
-    network: Network,
-    seed: int,
-    drop: float,
-    quiet: tuple[Any, ...],
-    *,
-    bits: int,
-    steps: int,
-) -> Tape:
-    source, target = arcs_of(mixing)
-    links = network.links(mixing.nodes)
+def _tape(key: Key, *, bits: int, steps: int) -> Tape:
+    source, target = arcs_of(key.mixing)
+    links = key.network.links(key.mixing.nodes)
     return draw_tape(
-        pattern,
+        key.pattern,
         source,
         target,
         links.delays(source, target, bits),
         transfer=links.delays(source, target, bits) - links.delays(source, target, 0),
-        compute=network.compute,
-        seed=seed,
-        nodes=mixing.nodes,
+        compute=key.network.compute,
+        seed=key.seed,
+        nodes=key.mixing.nodes,
         steps=steps,
-        lost=drop,
-        rate=rate,
-        sends=sending(quiet[0], dict(quiet[1:])) if quiet else None,
+        lost=key.drop,
+        rate=key.rate,
+        sends=_sends(key),
     )

@@ -160,7 +160,7 @@ class Grid:
         others = [name for name in self.options if name != option]
         among = numbered(self.settings, others) if others else np.zeros(len(means), dtype=int)
         each = [means[among == group] for group in np.unique(among)]
-        same = all(min(some) >= max(some) - SAME * abs(max(some)) or min(some) == max(some) for some in each)
+        same = all(min(some) >= max(some) - SAME * abs(max(some)) for some in each)
         return same and any(len(some) > 1 for some in each)
 
     @cached_property

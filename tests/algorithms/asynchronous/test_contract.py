@@ -14,6 +14,7 @@ from bench.contracts import asynchronous as contract
 from bench.contracts import methods
 from bench.contracts.fixtures import SKIP, CheckFailed, with_options
 from bench.contracts.play import play
+from bench.training.events import Events
 from tests.algorithms.asynchronous import mutants
 from tests.algorithms.asynchronous.test_literal import VARIANTS
 from tests.algorithms.asynchronous.worlds import ASYNCHRONOUS
@@ -21,6 +22,7 @@ from tests.helpers.few import few
 
 LONG = (contract.average, contract.end)
 SHORT = tuple(check for check in contract.CHECKS if check not in LONG)
+MESSAGES = [name for name in ASYNCHRONOUS if algorithms[name].properties.events == "messages"]
 SOUND = (mutants.SendsNew,)
 """Another method, but not a wrong one: only the literal rule notices it."""
 QUICK = [mutants.WrongPartner, mutants.FirstReplica, mutants.Peeks, mutants.SendsTwice, mutants.Remembers]
@@ -84,6 +86,16 @@ class Quiet(algorithms["swift"]):
     @staticmethod
     def sends_after(number, **options):
         return number % 2 == 0
+
+
+@pytest.mark.parametrize(("name", "options"), [*((name, {}) for name in MESSAGES), ("swift", {"every": 3})])
+def test_every_message_on_the_tape_is_sent(name, options, monkeypatch):
+    """Other messages would occupy links, and could replace those that are sent."""
+    taken, take = [], Events._take
+    monkeypatch.setattr(Events, "_take", lambda *words: taken.append(take(*words)) or taken[-1])
+    play(algorithms[name], lambda x, numbers: x, torch.ones(1, 6, 2, dtype=torch.float64), 10, options)
+    assert taken
+    assert all(payload is not None for payload in taken)
 
 
 def test_a_message_that_the_tape_does_not_have_is_an_error():
