@@ -1,4 +1,4 @@
-"""Run under mpiexec: every method on several graphs, against the stacked engine in the same process."""
+"""Every method on several graphs: one process on a CPU against ranks, if run under mpiexec, or against a GPU."""
 
 import json
 import sys
@@ -104,9 +104,9 @@ RESUMED = ("dnasa lossy", "dnasa matching", "d2 outages", "push_diging one way",
 """Those that go on here from where one process stood."""
 
 
-def computed(c, hosting):
+def computed(c, hosting, device=CPU):
     """States x after every step, and the measurements at the end."""
-    setting = Setting(c.nodes, hosting.hosted, (c.seed,), c.batch_size, DTYPE, CPU)
+    setting = Setting(c.nodes, hosting.hosted, (c.seed,), c.batch_size, DTYPE, device)
     problem = build_problem(c, setting)
     algorithm = build_algorithm([c], problem)
     mixing, clock = mixing_of(c), Stopwatch(1)
@@ -120,11 +120,11 @@ def computed(c, hosting):
             network.step = t
             states.append(state)
         xs = torch.stack([state.x[0] for state in states])
-        return xs.numpy(), measure(states[-1], problem, hosting, algorithm.properties)
+        return xs.cpu().numpy(), measure(states[-1], problem, hosting, algorithm.properties)
 
 
-def alone(c):
-    return computed(c, OneProcess(c.nodes, make_mixer([mixing_of(c)], DTYPE, CPU)))
+def alone(c, device=CPU):
+    return computed(c, OneProcess(c.nodes, make_mixer([mixing_of(c)], DTYPE, device)), device)
 
 
 def shared(comm, cases, compute) -> dict:
@@ -137,8 +137,11 @@ def difference(comm, c, expected) -> float:
     """Between what the ranks compute together and what one process does."""
     with MPIHosting(comm, mixing_of(c), DTYPE, CPU) as hosting:
         x, measured = computed(c, hosting)
-    whole = np.concatenate(comm.allgather(x), axis=1)
-    xs, measures = expected
+    return largest(np.concatenate(comm.allgather(x), axis=1), measured, *expected)
+
+
+def largest(whole, measured, xs, measures) -> float:
+    """The largest relative difference of two runs, of all parameters after every step and of the last evaluation."""
     off = [np.abs(whole - xs).max() / np.abs(xs).max()]
     for name, value in vars(measures).items():
         if value is not None and name not in ("consensus", "consensus_z", "own"):
@@ -246,4 +249,5 @@ def main() -> None:
         print(json.dumps(out))
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -7,9 +7,12 @@ import subprocess
 import sys
 
 import pytest
+import torch
 
+from bench.build.torch_setup import set_up_torch
 from bench.engine.launch import OPENMPI, launcher
 from tests.helpers.cli import ROOT
+from tests.helpers.compare import alone, asked, largest
 from tests.helpers.synchronous import SYNCHRONOUS
 
 SCRIPT = ROOT / "tests/helpers/compare.py"
@@ -36,3 +39,13 @@ def test_every_method_on_several_graphs(nodes, ranks, methods):
     assert {case: off for case, off in cases.items() if not off <= 1e-12} == {}
     if ranks > 1:
         assert "rank 0 has noon" in disagreement
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU here")
+@pytest.mark.timeout(300)
+def test_a_gpu_computes_what_a_cpu_computes():
+    set_up_torch()
+    cases = asked(8, 2, "all")
+    off = {case: largest(*alone(c, torch.device("cuda")), *alone(c)) for case, c in cases.items()}
+    assert {case.split()[0] for case in cases} >= {*SYNCHRONOUS}
+    assert {case: error for case, error in off.items() if not error <= 1e-12} == {}

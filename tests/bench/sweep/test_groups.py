@@ -270,16 +270,18 @@ def test_a_killed_group_goes_on_to_the_same_end(tmp_path):
 @pytest.mark.parametrize("algo", SYNCHRONOUS)
 def test_a_gpu_computes_what_the_cpu_computes(algo):
     """Of a perceptron ten steps: at these stepsizes a difference of 1e-16 grows tenfold in every ten, with Adam's
-    methods and with momentum, until at 100 nothing is the same."""
+    methods and with momentum, until at 100 nothing is the same. AccumAdam's first steps divide by |G| + 1e-8: where G
+    is as small, a difference grows 1e8 times."""
+    tolerance = 1e-7 if algo == "accum_adam" else 1e-9
     for changes in ({"steps": 100, "eval_every": 50}, {"dataset": "digits", "model": "mlp", "steps": 10}):
         group = mixed(algo, **changes)
         on_gpu = [config(**{**vars(c), **_plain(c), "device": "cuda"}) for c in group]
         for ours, theirs in zip(rows(*on_gpu), rows(*group), strict=True):
             for a, b in zip(ours, theirs, strict=True):
                 for name in set(a) - set(TIMES):
-                    assert a[name] == (b[name] if b[name] is None else pytest.approx(b[name], rel=1e-9, abs=1e-20)), (
-                        name
-                    )
+                    assert a[name] == (
+                        b[name] if b[name] is None else pytest.approx(b[name], rel=tolerance, abs=1e-20)
+                    ), name
 
 
 def _plain(c):
