@@ -33,6 +33,7 @@ from bench.base.errors import UserError
 from bench.base.home import expanded
 from bench.base.submissions import ARCHIVE
 from bench.store.files import write_text
+from bench.store.regular import no_link
 from bench.terminal.command import say
 
 PARTS = ("targets", "gate", "choose", "score", "page")
@@ -67,7 +68,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     home = submission if submission and given.part == "choose" else home
     for sentence in study.warnings:
         say(sentence, sys.stdout)
-    tables = home / "results" if given.part == "score" and given.size == "full" else home
+    tables = no_link(home / "results") if given.part == "score" and given.size == "full" else home
     if given.part == "page":
         from analysis.board.page import page  # needs jinja2
 

@@ -77,11 +77,14 @@ def main() -> int:
             f"{'run' if unknown == 1 else 'runs'}: {'it is' if unknown == 1 else 'they are'} up to date in an unknown "
             "project. Delete wandb.json from a run folder to write its W&B run again."
         )
-    for who, count in others(set(folders) - set(todo)).items() if mode() == "online" else ():
-        runs_of = f"{count} {'run was' if count == 1 else 'runs were'} uploaded by {who[:LONGEST]!r}"
+    online = mode() == "online"
+    for who, count in others(set(folders) - set(todo)).items():
+        verb = "uploaded" if online else "written"
+        runs_of = f"{count} W&B {f'run was {verb}' if count == 1 else f'runs were {verb}'} by {who[:LONGEST]!r}"
+        doubt = "hearsay cannot verify this" if online else "`wandb sync` would send any file that they name"
         console.print(
-            f"According to wandb.json, {runs_of}. hearsay cannot verify this. Delete wandb.json from a run folder to "
-            "upload its run yourself."
+            f"According to wandb.json, {runs_of}; {doubt}. Delete wandb.json from a run folder to write its W&B run "
+            "yourself."
         )
     why = "their W&B runs are up to date. Delete wandb.json from a run folder to write its W&B run again."
     for notice in notices_of_existing(len(folders) - len(todo), why, alone=False):

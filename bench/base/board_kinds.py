@@ -44,7 +44,12 @@ def _whole(most: int) -> Kind:
 
 NAME = re.compile(r"\w[\w.-]*")
 LARGEST = 1e12
-TEXT = Kind("a text", lambda value: isinstance(value, str))
+OF_PROBLEM = (
+    *("algo", "batch_size", "compressor", "dataset", "dtype", "eval_samples", "input_scale", "links", "loss", "model"),
+    *("network", "nodes", "partition", "regularizer", "scale", "topology", "validation"),
+)
+OF_RUNS = ("tracker", "eval_spacing", "checkpoint_every")
+TEXT = Kind("a text of letters, digits, '_', '.' and '-'", lambda value: isinstance(value, str) and _is_name(value))
 COUNT = _whole(1_000_000)
 SEED = Kind("an integer between 0 and 2^32 − 1", lambda value: type(value) is int and 0 <= value < 2**32)
 SIZE = Kind("a number of at least 0", _number(0, LARGEST))
@@ -57,14 +62,30 @@ RANGE = Kind(
         isinstance(value, list) and len(value) == 2 and all(map(POSITIVE.holds, value)) and value[0] <= value[1]
     ),
 )
-SETTINGS = Kind(
-    "a mapping from settings to values, such as {topology: ring}",
-    lambda value: isinstance(value, dict) and all(isinstance(key, str) for key in value),
-)
+
+
+def _is_name(value: str) -> bool:
+    return NAME.fullmatch(value) is not None
+
+
+def _settings(*known: str) -> Kind:
+    """Return the kind of a mapping to names and numbers. Paths and commands are none, so that a board is only data."""
+
+    def holds(value: Any) -> bool:
+        return isinstance(value, dict) and all(isinstance(key, str) and fits(key, item) for key, item in value.items())
+
+    def fits(key: str, item: Any) -> bool:
+        right = _is_name(item) if isinstance(item, str) else isinstance(item, int | float | None)
+        return right and _is_name(key) and key.partition(".")[0] in known
+
+    return Kind(f"a mapping from settings to names and numbers; it may set {', '.join(known)}", holds)
+
+
+SETTINGS = _settings(*OF_PROBLEM)
 SEEDS = {kind: [SEED] for kind in ("tune", "report", "gate")}
 SOME_SEEDS = {kind: Optional(part) for kind, part in SEEDS.items()}
 PROBLEM = Kind(
-    "a mapping from settings to values that has a dataset",
+    f"{SETTINGS.words}; it must set dataset",
     lambda value: SETTINGS.holds(value) and isinstance(value.get("dataset"), str),
 )
 WORKLOAD = {
@@ -75,7 +96,7 @@ WORKLOAD = {
     "seeds": Optional(SOME_SEEDS),
 }
 ENTRANT = {
-    "stepsize": Kind("an option or null", lambda value: isinstance(value, str | None)),
+    "stepsize": Kind("an option or null", lambda value: value is None or TEXT.holds(value)),
     "method": Optional(TEXT),
     "grid": Optional(Kind(f"one of {', '.join(GRIDS)}", lambda value: value in GRIDS)),
     "schedules": Optional([TEXT]),
@@ -84,8 +105,8 @@ ENTRANT = {
     "reference": Optional(Kind("true or false", lambda value: isinstance(value, bool))),
 }
 BOARD = {
-    "version": Kind("an integer or a text", lambda value: type(value) in (int, str)),
-    "common": SETTINGS,
+    "version": Kind(f"an integer or {TEXT.words}", lambda value: type(value) is int or TEXT.holds(value)),
+    "common": _settings(*OF_RUNS),
     "evaluations": COUNT,
     "targets": _whole(100),
     "comparisons": COUNT,
@@ -100,7 +121,12 @@ BOARD = {
     "entrants": Each(ENTRANT),
     "bounds": Each(ENTRANT),
     "side": Each({"base": TEXT, "set": SETTINGS, "entrants": Each(ENTRANT)}),
-    "hidden": {"workloads": [TEXT], "seeds": [SEED], "factor": POSITIVE, "without": Each([TEXT])},
+    "hidden": {
+        "workloads": [TEXT],
+        "seeds": [SEED],
+        "factor": POSITIVE,
+        "without": Each([Kind("a text", lambda value: isinstance(value, str))]),
+    },
     "sealed": {
         "budget": _whole(1_000_000_000),
         "nodes": [_whole(100_000)],

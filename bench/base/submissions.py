@@ -61,6 +61,8 @@ def wrong_entrant(name: str, values: Any, known: Collection[str]) -> str | None:
     for key, kinds in (("method", str), ("stepsize", str | None)):
         if not isinstance(values.get(key, name), kinds):
             return f"{key} of entrant must be a text, got {values[key]!r}."
+    if not re.fullmatch(r"\w+", method := values.get("method", name)):
+        return f"method of entrant must be a name of letters, digits and '_', got {method!r}."
     if values.get("grid", GRIDS[0]) not in GRIDS:
         return f"grid of entrant must be one of {', '.join(GRIDS)}, got {values['grid']!r}."
     return None

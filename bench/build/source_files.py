@@ -115,7 +115,13 @@ def _imports(file: Path) -> Iterator[Path]:
     yield from _above(file, top)
     try:
         tree = _parsed(file.read_bytes())
-    except (OSError, SyntaxError, ValueError):  # Python cannot import it: it takes another file of this name
+    except (
+        OSError,
+        SyntaxError,
+        ValueError,
+        RecursionError,
+        MemoryError,
+    ):  # Python cannot import it: it takes another file of this name
         return
     for node in _statements(tree):
         if isinstance(node, ast.Import):

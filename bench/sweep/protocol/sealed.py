@@ -11,6 +11,7 @@ from typing import Any
 import yaml
 
 from bench.base.board import SEALED, Board, Settings, Workload
+from bench.store.files import write_text
 
 KINDS = {
     "Z1": ("quadratics", ("dimension", "condition", "spread", "noise")),
@@ -45,7 +46,7 @@ def write_sealed(board: Board) -> Path:
         for name, one in sealed(board, version).items()
     }
     text = yaml.safe_dump({"version": version, "workloads": found}, sort_keys=False)
-    file.write_text("# Drawn from the hash of the version by bench/board.py run sealed.\n" + text, encoding="utf-8")
+    write_text(file, "# Drawn from the hash of the version by bench/board.py run sealed.\n" + text)
     return file
 
 

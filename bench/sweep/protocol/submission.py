@@ -82,9 +82,7 @@ def read_submission(name: str, rules: Path) -> Submission:
     file = folder / FILES[0]
     if not file.is_file():
         raise UserError(f"There is no submission '{name}': {file} is missing.")
-    if file.is_symlink():
-        raise UserError(f"{file} is a link. Replace it by the file itself: in a submission, links are not followed.")
-    values = yaml_of(file)
+    values = _data_of(file)
     _check_keys(file, values)
     if wrong := wrong_entrant(name, values["entrant"], read(rules).everyone):
         raise UserError(f"{file}: {wrong}")
@@ -101,6 +99,18 @@ def read_submission(name: str, rules: Path) -> Submission:
     if made.stepsize is not None and made.stepsize not in algorithms[made.method].options():
         raise UserError(f"{file}: the method '{made.method}' has no option '{made.stepsize}'.")
     return Submission(name, folder, str(values.get("version", "")), made, rules, values.get(SIZE, "full"))
+
+
+def _data_of(file: Path) -> Any:
+    """Return the content of a YAML file. It is data: Hydra would put other values in the place of ${...}."""
+    if file.is_symlink():
+        raise UserError(f"{file} is a link. Replace it by the file itself: in a submission, links are not followed.")
+    values = yaml_of(file)
+    if "${" in repr(values):
+        raise UserError(
+            f"{file} contains '${{', which Hydra would replace, also by environment variables. Type values."
+        )
+    return values
 
 
 def _check_keys(file: Path, values: Any) -> None:
@@ -120,7 +130,7 @@ def _check_conf(conf: Path, options: Path, method: str) -> None:
     """Refuse files that run another method or change other settings than its options: the board fixes the problem."""
     if strange := sorted(file for file in conf.rglob("*") if file.is_file() and file != options):
         raise UserError(f"{strange[0]} is no file of a submission. Remove it: only {options} is used.")
-    values = yaml_of(options)
+    values = _data_of(options)
     if not isinstance(values, Mapping):
         raise UserError(f"{options} must be a mapping with the options of the method.")
     lines = options.read_text("utf-8").splitlines()
@@ -144,7 +154,7 @@ def _check_name(options: Path, values: Any, key: str, method: str) -> None:
 
 def register(module: Path) -> None:
     """Import the file of a method as a plug-in, here and in the processes that compute its runs."""
-    folder = str(module.parent)
+    folder = str(module.parent.resolve())
     sys.path.insert(1, folder)
     for variable, separator, word in (("PYTHONPATH", os.pathsep, folder), (MODULES, ",", module.stem)):
         os.environ[variable] = separator.join(filter(None, (os.environ.get(variable), word)))

@@ -189,6 +189,9 @@ def test_the_command_writes_next_to_the_protocol_or_elsewhere(study, tmp_path, m
     assert (tmp_path / "tables" / "board.md").is_file()
     assert make_board.main(["page", *words]) == 0
     assert (tmp_path / "board.html").read_text() == page(study)
+    (tmp_path / "results").symlink_to(tmp_path / "tables")  # a version of somebody else
+    assert make_board.main(["score", *words]) == 2
+    assert "link" in capsys.readouterr().err
     assert make_board.main(["score", "--board", str(tmp_path / "nowhere")]) == 2
     assert "nowhere" in capsys.readouterr().err
 

@@ -385,6 +385,7 @@ def test_files_that_python_cannot_parse_or_read_have_no_imports(tmp_path, monkey
     (tmp_path / "method.py").write_text("import utils\nfrom old import *\n")
     (tmp_path / "utils.py").write_text("")
     bad = {"utils.py": b"print 1", "__init__.py": b"", "zero.py": b"\0", "latin.py": b"\xe9 = 1", "secret.py": b""}
+    bad["deep.py"] = b"1" + 100_000 * b"+1"
     for name, text in bad.items():
         (tmp_path / "old" / name).write_bytes(text)
     monkeypatch.syspath_prepend(tmp_path / "old")

@@ -196,6 +196,11 @@ def test_the_drawn_workloads_are_written_with_the_hash_of_their_version(small):
     written = yaml.safe_load(write_sealed(board).read_text("utf-8"))
     assert written["version"] == board.version()
     assert written["workloads"]["Z1"]["set"] == sealed(board, board.version())["Z1"].set
+    (small / "precious").write_text("1", encoding="utf-8")
+    (small / "sealed.yaml").unlink()
+    (small / "sealed.yaml").symlink_to(small / "precious")
+    write_sealed(board)
+    assert (small / "precious").read_text("utf-8") == "1"
 
 
 def test_the_hash_changes_with_every_frozen_file(small):

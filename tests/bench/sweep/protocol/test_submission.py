@@ -185,6 +185,8 @@ def test_a_wrong_key_is_named(written, small, key, value):
         ({"schedules": ["fixed", "diminishing"]}, "diminishing"),
         ({"grid": "other"}, "other"),
         ({"stepsize": ["eta"]}, "eta"),
+        ({"method": "../../mine"}, "../../mine"),
+        ({"set": {"algo.beta": "${oc.env:HOME}"}}, "submission.yaml.*environment"),
         ({3: "follow"}, "3"),
     ],
     ids=str,
@@ -194,6 +196,18 @@ def test_an_entrant_that_changes_the_problem_or_the_board_is_refused(written, sm
     said = yaml.safe_load(file.read_text("utf-8"))
     file.write_text(yaml.safe_dump({**said, "entrant": {**ENTRANT, **values}}), encoding="utf-8")
     with pytest.raises(UserError, match=wrong):
+        read_submission("twin", small)
+
+
+def test_options_with_an_interpolation_or_behind_a_link_are_refused(written, small, tmp_path):
+    options = written / "conf" / "algo" / "mine.yaml"
+    options.write_text("name: mine\nschedule: diminishing\neta: ${oc.env:HOME}\n", encoding="utf-8")
+    with pytest.raises(UserError, match=r"mine\.yaml.*environment"):
+        read_submission("twin", small)
+    options.unlink()
+    (tmp_path / "elsewhere").write_text("name: mine\n", encoding="utf-8")
+    options.symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(UserError, match=r"mine\.yaml is a link"):
         read_submission("twin", small)
 
 
@@ -353,8 +367,11 @@ def test_damaged_and_stale_runs_are_not_packed(small, tmp_path, monkeypatch):
 
 @pytest.mark.thorough
 def test_a_submission_is_accepted_until_a_row_is_tampered_with(written, small, tmp_path):
+    relative = "nowhere/../board/v1"  # the processes of runs know the file of the method by its whole path
+    (tmp_path / "nowhere").mkdir()
+
     def board(*words):
-        return python("bench/board.py", *words, "--board", str(small), f"results={tmp_path / 'results'}", cwd=tmp_path)
+        return python("bench/board.py", *words, "--board", relative, f"results={tmp_path / 'results'}", cwd=tmp_path)
 
     for phase in ("dev", "tune", "report"):
         done = board("run", phase, "--submission", "twin")
