@@ -36,7 +36,7 @@ from bench.config.source import source_of
 from bench.sweep.gather import gather, sweep_name
 from bench.sweep.preflight import checked
 from bench.sweep.sweep import run_all
-from bench.terminal.command import INTERRUPTED, command
+from bench.terminal.command import INTERRUPTED, command, resume
 from bench.terminal.console import Console
 
 
@@ -72,7 +72,7 @@ def main() -> int:
         return run(given, errors)
     except KeyboardInterrupt:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
-        errors.print("Interrupted. Repeat the command to resume.")
+        errors.print(f"Interrupted. {resume()}")
         return INTERRUPTED
 
 

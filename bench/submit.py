@@ -78,8 +78,9 @@ def wait_for(job: str, order: Order, runs: Path, console: Console) -> None:
     try:
         follow(order, runs, console, stands)
     except KeyboardInterrupt:
+        once = ", without force=true," if any(config.force for config in order.configs) else ""
         console.print(
-            f"The jobs continue. scancel {job} ends them. Repeat the command with --wait to follow them again."
+            f"The jobs continue. scancel {job} ends them. Repeat the command with --wait{once} to follow them again."
         )
         raise
 

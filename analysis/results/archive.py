@@ -23,14 +23,13 @@ from analysis.results.results import Results
 from bench.base import renamed
 from bench.base.errors import UserError
 from bench.store.files import parsed, sha256
-from bench.store.integrity import FACTS, MANIFESTS, SUMS, unsealed
+from bench.store.integrity import FACTS, MANIFESTS, ROWS, RUNS, SUMS, unsealed
 from bench.store.kinds import LONGEST, MANIFEST, MOST, NEEDED, RESERVED, SUMMARY, are_labels, is_name, odd, twice
 from bench.store.read_parquet import ARCHIVED, UNREADABLE, read_table
 from bench.store.record import FINAL, HOW, WITH_GROUP, cut_short
 from bench.store.regular import TABLE, content_of, write_together
 from bench.store.stored_run import IDENTITY
 
-RUNS, ROWS = "runs.parquet", "rows.parquet"
 DROPPED = ("vectors_sent", "compute_s", "comm_s", "eval_s")
 """Metrics that no figure compares."""
 SHORT = 16

@@ -79,7 +79,7 @@ def _fixed(results: Results, runs: pd.DataFrame) -> list[str]:
 def _unusual(results: Results, algo: str, option: str, value: Any) -> str | None:
     """Return a value and its default; None if it need not be named."""
     default = default_of(algo, option)
-    if _equal(value, default) or (missing(value) and (default is UNKNOWN or option in AS_WRITTEN)):
+    if _equal(value, default) or (missing(value) and option in AS_WRITTEN):
         return None
     several = option in results.several.get(algo, ())
     if not several and (default is UNKNOWN or missing(value)):

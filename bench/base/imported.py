@@ -17,6 +17,7 @@ from pathlib import Path
 from bench.base.home import ROOT
 
 FOLDERS = ("bench", "benchmarks", "algorithms", "datasets")
+NOTHING = hashlib.sha256(b"").hexdigest()
 RECENT_NS = 2_000_000_000
 """Nanoseconds after a change in which a second one may leave the times of a file as they are."""
 
@@ -26,7 +27,8 @@ def sha256(file: Path) -> str:
     now = file.stat()
     recent = abs(time.time_ns() - max(now.st_mtime_ns, now.st_ctime_ns)) < RECENT_NS
     read = _sha256.__wrapped__ if recent else _sha256
-    return read(file, now.st_mtime_ns, now.st_ctime_ns, now.st_size, now.st_ino)
+    # a file of the system such as /proc/self/pagemap has no size, and may have no end
+    return read(file, now.st_mtime_ns, now.st_ctime_ns, now.st_size, now.st_ino) if now.st_size else NOTHING
 
 
 @lru_cache(maxsize=64)  # every run of a sweep asks, and a file of weights may be large

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from bench.base import imported
 from bench.base.home import ROOT
+from bench.base.small_file import content_up_to
 
 BENCH = ROOT / "bench"
 CORE = (
@@ -90,6 +91,8 @@ def _known(file: Path) -> bool:
     return file in core() or (file.is_relative_to(ROOT) and file.relative_to(ROOT).as_posix().startswith(PLUMBING))
 
 
+LARGEST = 1 << 24
+"""Bytes of a source file. A larger file of this name is data."""
 _one_parser = threading.Lock()
 
 
@@ -114,7 +117,7 @@ def _imports(file: Path) -> Iterator[Path]:
     top = imported.above(file)
     yield from _above(file, top)
     try:
-        tree = _parsed(file.read_bytes())
+        tree = _parsed(content_up_to(file, LARGEST))
     except (
         OSError,
         SyntaxError,

@@ -79,15 +79,17 @@ def node_times(costs: RunCosts, network: Network, gradient_s: float | None = Non
         times = _compute_times(network.compute, base, costs.seed, first, steps, float(after[2] - before[2]))
         equal = made % steps == 0 and not (network.compute.random or network.loss)
         seen = Regime(costs.graph.period) if equal else None
+        silent = first >= 0 and made < steps  # a step without communication, by a coin, passes over its round
         k = 0
         while k < steps:
             if seen is not None and (repeats := seen.repeats(now, r, k, steps)):
-                now, r, k, seen = now + repeats.time, r + repeats.steps * (made // steps), k + repeats.steps, None
+                now, r, k, seen = now + repeats.time, r + repeats.steps * max(made // steps, silent), k + repeats.steps, None
                 continue
             now = now + next(times)
             for place in range((k + 1) * made // steps - k * made // steps):
                 now = rounds.after(now, r, first + k, sizes[place % len(sizes)])
-                r += 1
+                r += not silent
+            r += silent
             k += 1
         before = after
         yield now

@@ -19,8 +19,10 @@ from bench.store.software import MADE
 SUMS = "sha256"
 """In summary.json: the digests of metrics.parquet and config.yaml, and the id of the start in the manifest."""
 START = "start"
-FACTS, MANIFESTS = "facts.json", 1 << 25
-"""In an archive: its manifests and the digests of its tables. The largest size: parsed, it takes more memory."""
+RUNS, ROWS, FACTS = "runs.parquet", "rows.parquet", "facts.json"
+"""The files of an archive: runs, evaluations, and the manifests with the digests of both tables."""
+MANIFESTS = 1 << 25
+"""The largest size of facts.json: parsed, it takes more memory."""
 KINDS: dict[str, dict[Any, Kind]] = {"summary.json": SUMMARY, "status.json": STATUS, "manifest.json": MANIFEST}
 PARQUET = b"PAR1"
 """The first and last bytes of a Parquet file."""

@@ -13,6 +13,7 @@ import yaml
 
 from bench.base.errors import Failure, Misfit, UserError
 from bench.base.evaluation import final_state
+from bench.store import earlier
 from bench.store.disk import make_lasting
 from bench.store.files import line_of, lock_of, sha256, stream_of, write_json, write_text
 from bench.store.integrity import START, SUMS, examine, read_file
@@ -102,16 +103,19 @@ class RunFolder(StoredRun[C]):
     def begin(
         self, facts: Mapping[str, Any], step: int = 0, rows: Sequence[Row] = (), damage: Mapping[str, str] | None = None
     ) -> str | None:
-        """Start from step 0, replacing earlier files, or resume after ``step`` with the evaluations ``rows``.
+        """Start from step 0, or resume after ``step`` with the evaluations ``rows``.
 
-        ``facts`` go into the manifest. ``damage`` is the damage of the checkpoints, by file name.
-        Returns a sentence about damaged files, if there were any.
+        A start replaces the files of the run; those of a finished one stay in ``earlier`` until it has ended again.
+        ``facts`` go into the manifest. ``damage`` is the damage of the checkpoints, by file name. Returns a sentence
+        about damaged files, if there were any.
         """
         self.must_be_ours()
         if self.config.run_id != self.path.name:
             raise UserError(f"A file of {self.path.name} was edited since this command was started. Start it again.")
         before, damaged = self.manifest(), self._set_aside(damage or {})
         make_folder(self.path, parents=True)
+        if not step and self.final:
+            earlier.keep(self.path)
         self.start = before.get("start", "") if step else uuid.uuid4().hex
         self._manifest = {"run_id": self.path.name, IDENTITY: self.config.identity, "start": self.start, **facts}
         self._marks = {"replicas": facts.get("replicas", 1)}
@@ -238,9 +242,10 @@ class RunFolder(StoredRun[C]):
 
 
 def settle(folders: Sequence[RunFolder[Any]]) -> None:
-    """Sync the files of these finished runs to disk, then remove their streams and checkpoints."""
+    """Sync the files of these finished runs to disk, then remove their streams, checkpoints and earlier results."""
     if folders:
         make_lasting([folder.path for folder in folders])
     for folder in (folder for folder in folders if not folder.lock.lost):
+        earlier.forget(folder.path)
         remove(folder.stream)
         remove(folder.checkpoints)

@@ -11,6 +11,8 @@ from bench.base import errors
 from bench.base.account import has_agent, notices, notices_of_existing
 from bench.base.errors import UserError
 from bench.config.run_config import RunConfig
+from bench.store.earlier import EARLIER, has_earlier
+from bench.store.integrity import RUNS
 from bench.store.leases import DEAD_S
 from bench.store.locks import untrusted
 from bench.store.record import FINAL, Row
@@ -103,6 +105,7 @@ def run_sweep(configs: Sequence[RunConfig], console: Console, name: str | None =
             console.print(f"{sentence} The table shows its earlier metrics.", markup=False, soft_wrap=True)
     show_mixed(console, [(run.config.algo.name, run.path) for run in results if run.state in FINAL and not run.gone])
     show_failures(console, [(result.path, result.error) for result in results if result.error is not None])
+    show_earlier(console, [result.path for result in results if result.state not in FINAL and has_earlier(result.path)])
     for place in dict.fromkeys(config.results for config in configs):
         console.print(f"Results: {Path(place) / 'runs'}", markup=False, soft_wrap=True)
     return results
@@ -180,10 +183,22 @@ def locks_not_trusted(todo: Sequence[Run]) -> dict[Path, str]:
     return {place.parent: reason for place in places if (reason := untrusted(place))}
 
 
+def show_earlier(console: Console, folders: Sequence[Path]) -> None:
+    """Say where the results are that runs had before they were repeated."""
+    if folders:
+        runs = "the unfinished run" if len(folders) == 1 else f"{len(folders)} unfinished runs"
+        console.print(f"The earlier results of {runs} are kept: {folders[0] / EARLIER}", markup=False, soft_wrap=True)
+
+
 def check_writable(todo: Sequence[Run]) -> None:
-    """Raise one UserError if a results folder is not writable, instead of an error for each run."""
+    """Raise one UserError if a results folder is an archive or not writable, instead of an error for each run."""
     try:
         for parent in {folder.path.parent for folder in todo}:
+            if archive := next((one for one in (parent.parent, parent) if (one / RUNS).exists()), None):
+                raise UserError(
+                    f"'{archive}' is an archive of analysis/archive.py. Its runs would hide those of a sweep. Type "
+                    "another folder, such as results=results."
+                )
             make_folder(parent, parents=True)
             with tempfile.TemporaryFile(dir=parent):
                 pass

@@ -148,6 +148,12 @@ def _has_folder() -> bool:
         return False
 
 
+def resume() -> str:
+    """Return how the interrupted command of this process goes on. A forced one would begin again."""
+    forced = any(word.lower() in ("force=true", "+force=true", "++force=true") for word in sys.argv)
+    return f"Repeat the command{' without force=true' if forced else ''} to resume."
+
+
 def command(main: Callable[P, int]) -> Callable[P, int]:
     """Decorate a ``main``: print user errors and signals as sentences, and return their exit codes."""
 
@@ -167,7 +173,7 @@ def command(main: Callable[P, int]) -> Callable[P, int]:
             return INTERRUPTED
         except preemption.Preempted:
             number = preemption.requested() or signal.SIGTERM
-            say(f"Interrupted by {number.name}. Repeat the command to resume.")
+            say(f"Interrupted by {number.name}. {resume()}")
             return 128 + number  # as in shells
         except OSError as error:
             if error.filename is None:

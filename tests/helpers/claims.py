@@ -37,7 +37,7 @@ LAST = {
 
 
 def content(folder: Path) -> dict[str, bytes]:
-    return {path.name: path.read_bytes() for path in folder.iterdir()}
+    return {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
 
 
 def come_back(last: str, folder: Path) -> tuple[dict[str, bytes], dict[str, bytes]]:

@@ -18,7 +18,7 @@ from bench.base.errors import Refused, UserError
 from bench.config.blocks import of_blocks
 from bench.config.run_config import RunConfig
 from bench.store.files import parsed, write_text
-from bench.store.integrity import FACTS, MANIFESTS, unsealed
+from bench.store.integrity import FACTS, MANIFESTS, ROWS, RUNS, unsealed
 from bench.store.kinds import is_name
 from bench.store.read_parquet import ARCHIVED, UNREADABLE, read_table
 from bench.store.record import FINAL, cut_short
@@ -55,14 +55,14 @@ def archived_runs(archives: Sequence[Path]) -> set[str]:
     """Return the runs that have ended in these archives of analysis/archive.py, with all evaluations of their loss."""
     out: set[str] = set()
     for folder in archives:
-        if not (file := folder / "runs.parquet").is_file():
+        if not (file := folder / RUNS).is_file():
             raise UserError(f"'{folder}' is no archive: {file} is missing. Make one with analysis/archive.py.")
         try:
-            content = {name: content_of(folder / name, TABLE) for name in (file.name, "rows.parquet")}
+            content = {name: content_of(folder / name, TABLE) for name in (RUNS, ROWS)}
             unsealed(parsed(content_of(folder / FACTS, MANIFESTS).decode()), content)
             names = ["run_id", "state", "steps"]
-            runs = read_table(content[file.name], texts=True, columns=names).select(names).to_pylist()
-            rows = read_table(content["rows.parquet"], columns=("run", "step", LOSS), rows=ARCHIVED)
+            runs = read_table(content[RUNS], texts=True, columns=names).select(names).to_pylist()
+            rows = read_table(content[ROWS], columns=("run", "step", LOSS), rows=ARCHIVED)
             if nameless := [run["run_id"] for run in runs if not is_name(run["run_id"])]:
                 raise ValueError(f"{reprlib.repr(nameless[0])} is not a valid name of a run")
             for run, last, scored in zip(map(renamed.columns, runs), *_evaluated(rows, len(runs)), strict=True):

@@ -28,6 +28,7 @@ from bench.sweep.protocol.submission import Submission
 from bench.sweep.resume import Run, stale
 from bench.sweep.sweep import run_sweep
 from bench.terminal.console import Console
+from bench.terminal.visible import in_line
 
 TIMED = ("compute_s", "comm_s", "eval_s", "wall_s")
 """Columns that differ each time."""
@@ -96,7 +97,9 @@ def verify(submission: Submission, words: Sequence[str], salt: str, console: Con
     rows = submitted(submission.folder / "runs.parquet")
     check_complete(rows, [run for one in together for run in one.runs])
     sample = submission.sample(found, salt)
-    console.print(f"Computed on: {machines_of(submission.folder / 'runs.parquet')}", markup=False, soft_wrap=True)
+    console.print(
+        f"Computed on: {in_line(machines_of(submission.folder / 'runs.parquet'))}", markup=False, soft_wrap=True
+    )
     console.print(f"Cells are drawn by --salt {shlex.quote(salt)}", markup=False, highlight=False, soft_wrap=True)
     with tempfile.TemporaryDirectory() as place:
         again = composed(sample, [*(word for word in words if not word.startswith("results=")), f"results={place}"])

@@ -353,6 +353,9 @@ def test_the_files_of_a_folder_that_a_model_reads_count(tmp_path, monkeypatch):
         change()
         assert fingerprint(run) != before
         before = fingerprint(run)
+    (folder / "b.npy").unlink()
+    (folder / "b.npy").symlink_to("/proc/self/pagemap")  # a file of the system, of petabytes
+    fingerprint(run)
     monkeypatch.setattr("bench.models.target.MOST", 1)
     with pytest.raises(UserError, match=r"model\.kwargs.*parts.* 1 files"):
         fingerprint(run)
@@ -385,12 +388,14 @@ def test_files_that_python_cannot_parse_or_read_have_no_imports(tmp_path, monkey
     (tmp_path / "method.py").write_text("import utils\nfrom old import *\n")
     (tmp_path / "utils.py").write_text("")
     bad = {"utils.py": b"print 1", "__init__.py": b"", "zero.py": b"\0", "latin.py": b"\xe9 = 1", "secret.py": b""}
-    bad["deep.py"] = b"1" + 100_000 * b"+1"
+    bad |= {"deep.py": b"1" + 100_000 * b"+1", "large.py": b"import unseen\n" * 100_000}
+    (tmp_path / "unseen.py").write_text("")
+    monkeypatch.setattr(source_files, "LARGEST", 1_000_000)
     for name, text in bad.items():
         (tmp_path / "old" / name).write_bytes(text)
     monkeypatch.syspath_prepend(tmp_path / "old")
-    read = Path.read_bytes
-    monkeypatch.setattr(Path, "read_bytes", lambda file: read(file if file.name != "secret.py" else tmp_path / "none"))
+    hidden, opens = tmp_path / "none", Path.open
+    monkeypatch.setattr(Path, "open", lambda file, how: opens(hidden if file.name == "secret.py" else file, how))
     found = source_files.with_imports.__wrapped__(tmp_path / "method.py")
     assert found == {tmp_path / "method.py", tmp_path / "utils.py", *(tmp_path / "old" / name for name in bad)}
 

@@ -17,8 +17,13 @@ def times(costs: RunCosts, network: Network) -> np.ndarray:
     return np.array(list(node_times(costs, network)))
 
 
-def literal_times(costs: RunCosts, network: Network, steps: int, sizes: Sequence[float]) -> list[list[int]]:
-    """Return the nanoseconds of all nodes after every step. Each step has one gradient and a round of each size."""
+def literal_times(
+    costs: RunCosts, network: Network, steps: int, sizes: Sequence[float], silent: Sequence[int] = ()
+) -> list[list[int]]:
+    """Return the nanoseconds of all nodes after every step. Each step has one gradient and a round of each size.
+
+    In ``silent`` steps, nobody sends: their rounds are passed over.
+    """
     n = costs.nodes
     site = network.sites_of(n).tolist()
     now, out, r = [0] * n, [], 0
@@ -34,6 +39,9 @@ def literal_times(costs: RunCosts, network: Network, steps: int, sizes: Sequence
                 c += network.compute.other_s * 1e9
             now[i] += round(c)
         for bits in sizes:
+            if k in silent:
+                r += 1
+                continue
             sent = costs.graph.messages(r, k)
             lost = np.zeros(len(sent.source), dtype=bool) if sent.lost is None else sent.lost
             again = [0] * len(sent.source)

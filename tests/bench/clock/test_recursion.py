@@ -15,6 +15,17 @@ from bench.clock.recursion import Regime
 from bench.network.drawn import build_network
 from tests.bench.clock.literal import literal_times, times
 
+GRAPHS = {
+    "ring": {},
+    "star": {},
+    "directed_ring": {},
+    "directed_exponential": {},
+    "random_digraph": {"p": 0.4},
+    "one_peer_exponential": {},
+    "matching": {},
+    "random_each_round": {"p": 0.4},
+}
+LOSSES = {"reliable": {}, "lossy": {"p": 0.3}, "outages": {"p": 0.1}, "one_way": {"p": 0.3}}
 RING8 = [(i, (i + 1) % 8) for i in range(8)]
 COMPLETE8 = [(i, j) for i in range(8) for j in range(i)]
 
@@ -99,6 +110,27 @@ def test_fewer_rounds_than_steps():
     assert (now[1] == 10 * 1_000_000 + 2 * 10_000_000).all()
 
 
+@pytest.mark.parametrize("name", GRAPHS)
+@pytest.mark.parametrize("kind", ["reliable", "lossy"])
+def test_steps_without_communication_pass_over_their_round(name, kind):
+    """As of ProxSkip, whose coins decide: its k-th message is not one of round k."""
+    graph = links[kind](**LOSSES[kind]).over(build_network(name, 8, GRAPHS[name], 3), 3)
+    network = uneven(8, timeout_s=0.2, loss=0.1, compute=Compute(0.01, lognormal_sigma=0.5))
+    talks = np.random.default_rng(0).random(40) < 0.3
+    every = costs_of_method(graph, range(1, 41), parameters=700, seed=3)
+    costs = replace(every, rounds=np.cumsum(talks), bits=np.cumsum(talks * 700 * 32.0))
+    assert times(costs, network).tolist() == literal_times(every, network, 40, [700 * 32], np.flatnonzero(~talks))
+
+
+def test_silent_steps_that_repeat_are_skipped_exactly(monkeypatch):
+    graph, network = build_network("one_peer_exponential", 8, {}, 3), uneven(8, compute=Compute(0.01))
+    every = costs_of_method(graph, [1, 2, 502, 503], parameters=700)
+    costs = replace(every, rounds=np.array([1, 2, 2, 3]), bits=np.array([1, 2, 2, 3]) * 700 * 32.0)
+    fast = times(costs, network)
+    monkeypatch.setattr(Regime, "repeats", lambda *_: None)
+    assert (times(costs, network) == fast).all()
+
+
 def test_the_start_of_a_run_takes_time():
     network = uniform(10, 1000, compute=Compute(0.001))
     costs = replace(costs_of_method(ring(4), [0, 2], 0), rounds=np.array([1, 3]), gradients=np.array([1.0, 3.0]))
@@ -139,19 +171,6 @@ def test_all_reduce_is_its_formula_and_a_barrier():
     costs = costs_of_method(StaticGraph(5, [], kind="all_reduce"), [0, 1], 10_000)
     now = times(costs, network)[1]
     assert (now == 50_000_000 + 2 * 4 * 10_000_000 + 2 * 4 * 10_000 * 32 * 10 // 5).all()
-
-
-GRAPHS = {
-    "ring": {},
-    "star": {},
-    "directed_ring": {},
-    "directed_exponential": {},
-    "random_digraph": {"p": 0.4},
-    "one_peer_exponential": {},
-    "matching": {},
-    "random_each_round": {"p": 0.4},
-}
-LOSSES = {"reliable": {}, "lossy": {"p": 0.3}, "outages": {"p": 0.1}, "one_way": {"p": 0.3}}
 
 
 @pytest.mark.parametrize("kind", LOSSES)

@@ -63,6 +63,25 @@ def test_a_finished_run_of_another_source_is_repeated_on_demand(tmp_path, monkey
     assert read_json(result.path / "manifest.json")["fingerprint"] != "0123"
 
 
+@pytest.mark.parametrize("how", [{"stale": "rerun"}, {"force": True}])
+def test_a_run_whose_repetition_fails_keeps_its_earlier_results(tmp_path, monkeypatch, how):
+    run = config(algo="dsgd", results=str(tmp_path), **how)
+    run_sweep([run], QUIET)
+    folder = tmp_path / "runs" / run.run_id
+    write_json(folder / "manifest.json", {**read_json(folder / "manifest.json"), "fingerprint": "0123"})
+    before, output = content(folder), io.StringIO()
+    with monkeypatch.context() as patch:
+        patch.setattr(Executor, "_compute", lambda *_: 1 / 0)
+        for _ in range(2):  # a second failure replaces no earlier results
+            (result,) = run_sweep([run], Console(file=output, width=500))
+            assert result.state == "failed"
+            assert content(folder / "earlier") == before
+            assert str(folder / "earlier") in output.getvalue()
+    (result,) = run_sweep([run], QUIET)
+    assert result.state == "done"
+    assert not (folder / "earlier").exists()
+
+
 @pytest.mark.parametrize("before", [False, True], ids=["computed", "reused"])
 def test_the_table_shows_the_metrics_of_the_run_that_was_done(tmp_path, monkeypatch, before):
     first, second = (config(algo=algo, results=str(tmp_path), jobs=1) for algo in ("dsgd", "dsgt"))

@@ -1,7 +1,9 @@
 """A sweep hands its results to whoever asked for it: a search is a loop over sweeps."""
 
+import pytest
 from rich.console import Console
 
+from bench.base.errors import UserError
 from bench.sweep.sweep import run_sweep
 from tests.helpers.configs import config
 
@@ -39,3 +41,13 @@ def test_what_failed_and_what_diverged_are_told_apart(tmp_path):
     assert second.error
     assert second.summary["algo"] == "dnasa"
     assert "test_loss" not in second.summary
+
+
+@pytest.mark.parametrize("file", ["runs.parquet", "runs/runs.parquet"])
+def test_an_archive_is_no_results_folder(file, tmp_path):
+    """Its runs would hide those of the sweep from figures and tables."""
+    (tmp_path / "runs").mkdir()
+    (tmp_path / file).write_bytes(b"")
+    with pytest.raises(UserError, match=r"archive\.py"):
+        ask([0.1], tmp_path)
+    assert [path.name for path in tmp_path.rglob("*") if path.is_file()] == ["runs.parquet"]

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from bench.terminal.command import command
+from bench.terminal.command import command, resume
 from tests.helpers.cli import ROOT, fresh
 
 SCRIPT = """
@@ -22,6 +22,14 @@ def test_garbage_collection_is_off_during_imports(tmp_path):
     (tmp_path / "script.py").write_text(SCRIPT)
     done = fresh(tmp_path / "script.py", PYTHONPATH=str(ROOT))
     assert (done.stdout, done.stderr) == ("False\nTrue True\n", "")
+
+
+@pytest.mark.parametrize(
+    ("word", "advice"), [("seed=1", "Repeat the command to"), ("force=True", "without force=true")]
+)
+def test_a_forced_command_resumes_without_force(word, advice, monkeypatch):
+    monkeypatch.setattr(sys, "argv", ["run.py", "-m", word])
+    assert advice in resume()
 
 
 def test_a_main_called_by_another_program_does_not_freeze_its_objects():
