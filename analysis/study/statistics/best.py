@@ -18,11 +18,13 @@ from analysis.study.statistics.intervals import FEWEST
 RULE = (
     "best {what}: the one with the best mean final {score} over the seeds; a value is not considered if one "
     "of its runs diverged or lacks this metric, or if it was not run with a seed that most other values have; ties go "
-    "to the smaller value"
+    "to the lower f − f* if it is known, then to the smaller value"
 )
 SEVERAL = "several runs have the same setting and seed: they are not of one problem"
 SAME = 3e-7
 """Scores that differ by less, relative to their size, are equal: archives are in single precision."""
+LOSSES, GAP = ("train_loss", "test_loss"), "suboptimality"
+"""Losses that count as f here, and f − f*, which decides if they are equal."""
 FRESH, CROSSED, OWN = "not used for the choice", "cross-fitted", "chose its setting itself"
 ALONE, UNTUNED, GONE = "the only setting run", "untuned", "every setting diverged for some seed"
 HELD_OUT = (
@@ -108,6 +110,8 @@ class Grid:
         known = self.by in self.runs  # a single setting needs no metric to be chosen
         values = self.runs[self.by].to_numpy(float, na_value=np.nan) if known else np.full(len(seed), 0.0)
         self._scores = np.where(self._well & np.isfinite(values), self.sign * values, -np.inf)[self.places]
+        has_gap = self.by in LOSSES and GAP in self.runs
+        self._gaps = self.values(GAP) if has_gap else np.full(self.places.shape, np.nan)
         further = ~np.isin(seed, self.seeds)
         self._gone_elsewhere = np.isin(whole, setting[~self._well & further])
         self._further = np.bincount(setting[further], minlength=count)[whole]
@@ -121,10 +125,22 @@ class Grid:
         means = np.mean(scores, axis=1) if len(scores) else np.empty(0)
         return np.where(self._gone_elsewhere, -np.inf, means) if elsewhere else means
 
+    def _first(self, without: int | None = None, elsewhere: bool = True) -> int | None:
+        """Return the place of the best mean; among equal ones that of the lowest f − f*, then the first one, which has
+        the smaller values."""
+        means = self._means(without, elsewhere)
+        return int(self._lowest(_equal(means), without)[0]) if np.isfinite(means).any() else None
+
+    def _lowest(self, places: np.ndarray, without: int | None = None) -> np.ndarray:
+        """Return the places with the lowest f − f*; all of them if it is not known of each."""
+        gaps = self._gaps if without is None else np.delete(self._gaps, without, axis=1)
+        means = np.mean(gaps[places], axis=1)
+        return places if np.isnan(means).any() else places[_equal(-means)]
+
     @cached_property
     def apart(self) -> bool:
         """Whether the best setting by the tuning seeds was run at five or more further seeds, which then report it."""
-        place = _first(self._means(elsewhere=False))
+        place = self._first(elsewhere=False)
         return place is not None and len(self.settings) > 1 and bool(self._further[place] >= FEWEST)
 
     @cached_property
@@ -142,7 +158,7 @@ class Grid:
             how = "to choose it by another metric, type --tune-by METRIC"
             raise NoData(f"no run has the metric '{names}', by which the {what} is chosen; {how}")
         means = self._means(elsewhere=not self.apart)
-        if (place := _first(means)) is None:
+        if (place := self._first(elsewhere=not self.apart)) is None:
             return None
         columns: dict[str, list[Any]] = {option: self.settings[option].tolist() for option in self.options}
         first = {option: column[place] for option, column in columns.items()}
@@ -159,14 +175,14 @@ class Grid:
         """Return whether an option has several values, all with the same mean if the other options are equal."""
         others = [name for name in self.options if name != option]
         among = numbered(self.settings, others) if others else np.zeros(len(means), dtype=int)
-        each = [means[among == group] for group in np.unique(among)]
-        same = all(min(some) >= max(some) - SAME * abs(max(some)) for some in each)
+        each = [np.flatnonzero(among == group) for group in np.unique(among)]
+        same = all(len(_equal(means[some])) == len(self._lowest(some)) == len(some) for some in each)
         return same and any(len(some) > 1 for some in each)
 
     @cached_property
     def by_the_others(self) -> list[int]:
         """For every tuning seed the setting that the other seeds choose; for a single seed its own choice."""
-        each = [_first(self._means(j if len(self.seeds) > 1 else None)) for j in range(len(self.seeds))]
+        each = [self._first(j if len(self.seeds) > 1 else None) for j in range(len(self.seeds))]
         return [place for place in each if place is not None]  # none is None if there is a best setting
 
     def values(self, metric: str) -> np.ndarray:
@@ -174,12 +190,10 @@ class Grid:
         return np.where(self._well, self.runs[metric].to_numpy(float, na_value=np.nan), np.nan)[self.places]
 
 
-def _first(means: np.ndarray) -> int | None:
-    """Return the position of the best mean; among equal ones the first, which has the smaller values."""
-    if not np.isfinite(means).any():
-        return None
+def _equal(means: np.ndarray) -> np.ndarray:
+    """Return the places of the largest mean and of those that are equal to it."""
     top = np.max(means)
-    return int(np.flatnonzero(means >= top - SAME * abs(top))[0])
+    return np.flatnonzero(means >= top - SAME * abs(top))
 
 
 def best_setting(finals: pd.DataFrame, over: Sequence[str], by: tuple[str, float] | None = None) -> Best | None:

@@ -37,6 +37,21 @@ def test_an_option_of_which_every_value_has_the_same_mean_is_idle():
     assert best_of({0.1: [80.0]}).idle == []
 
 
+def test_equal_losses_are_told_apart_by_their_distance_from_the_minimum():
+    """A loss of 17.9 has too few digits for f − f* = 1e-12, and less in single precision."""
+    losses = grid({0.1: [17.9449131, 17.9449131], 0.3: [17.9449112, 17.9449112], 1.0: [18.0, 18.0]}, "test_loss")
+    assert best_setting(losses, ["eta"]).values == {"eta": 0.1}
+    distance = losses["eta"].map({0.1: 2e-6, 0.3: 1e-12, 1.0: 0.1})
+    gaps = losses.assign(suboptimality=distance * (1 + losses["seed"]))
+    assert best_setting(gaps, ["eta"]).values == {"eta": 0.3}
+    two = gaps[gaps["eta"] < 1]
+    assert best_setting(two, ["eta"]).idle == []
+    assert best_setting(two.drop(columns="suboptimality"), ["eta"]).idle == ["eta"]
+    assert set(report(two, ["eta"]).runs["eta"]) == {0.3}  # of each seed, by the other one
+    gaps.loc[gaps["eta"] == 0.3, "suboptimality"] = np.nan
+    assert best_setting(gaps, ["eta"]).values == {"eta": 0.1}
+
+
 def test_stepsizes_are_compared_on_the_seeds_that_most_have():
     best = best_of({0.1: [90, 90, 50, 50], 1.0: [80, 80], 10.0: [70, 70]})
     assert (best.values, best.seeds) == ({"eta": 0.1}, [0, 1])
