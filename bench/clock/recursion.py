@@ -83,7 +83,12 @@ def node_times(costs: RunCosts, network: Network, gradient_s: float | None = Non
         k = 0
         while k < steps:
             if seen is not None and (repeats := seen.repeats(now, r, k, steps)):
-                now, r, k, seen = now + repeats.time, r + repeats.steps * max(made // steps, silent), k + repeats.steps, None
+                now, r, k, seen = (
+                    now + repeats.time,
+                    r + repeats.steps * max(made // steps, silent),
+                    k + repeats.steps,
+                    None,
+                )
                 continue
             now = now + next(times)
             for place in range((k + 1) * made // steps - k * made // steps):

@@ -9,10 +9,9 @@ import uuid
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-import yaml
-
 from bench.base.errors import Failure, Misfit, UserError
 from bench.base.evaluation import final_state
+from bench.base.unique_yaml import yaml_text
 from bench.store import earlier
 from bench.store.disk import make_lasting
 from bench.store.files import line_of, lock_of, sha256, stream_of, write_json, write_text
@@ -35,11 +34,6 @@ REMEMBERED = 20
 
 class LockLost(Failure):
     """Another process took this one for dead and computes the run itself."""
-
-
-def _yaml(values: dict[str, Any]) -> str:
-    """Return the values as YAML, by libyaml where it is installed: Python's own emitter takes ten times as long."""
-    return str(yaml.dump(values, Dumper=getattr(yaml, "CSafeDumper", yaml.SafeDumper), sort_keys=False))
 
 
 class RunFolder(StoredRun[C]):
@@ -132,7 +126,7 @@ class RunFolder(StoredRun[C]):
         (self.path / "metrics.parquet").unlink(missing_ok=True)
         text, self._digest = stream_of(self._rows, self.path.name)
         write_text(self.stream, text, self.must_be_ours)
-        write_text(self.path / "config.yaml", _yaml(self.config.plain()), self.must_be_ours)
+        write_text(self.path / "config.yaml", yaml_text(self.config.plain()), self.must_be_ours)
         write_json(self.path / "manifest.json", self._manifest, self.must_be_ours)
         if damaged:
             self.log(damaged)
