@@ -90,7 +90,7 @@ def store_errors(path: Path) -> Iterator[None]:
 def unwritable(path: Path, error: OSError) -> str:
     file = Path(str(error.filename2 or error.filename or path))
     where = "" if file == path or file.name.startswith(".") else f"{file}: "  # a draft begins with a dot
-    return f"Cannot write to the results folder '{path}': {where}{error.strerror or error}."
+    return f"Cannot write to '{path}': {where}{error.strerror or error}."
 
 
 def shortage(error: OSError) -> str | None:
