@@ -38,11 +38,10 @@ from bench.sweep.cluster.order import Order
 from bench.sweep.cluster.site import Site
 from bench.sweep.cluster.tickets import Ticket, new_folder, queue_lines, tickets
 from bench.sweep.gather import gather, sweep_name
-from bench.sweep.groups import Share, batches
+from bench.sweep.groups import Share, batches, name_of
 from bench.sweep.preflight import checked_for_elsewhere
 from bench.sweep.states import show_found, states_of
 from bench.sweep.sweep import about_wandb
-from bench.sweep.workers import name_of
 from bench.terminal.command import command
 from bench.terminal.console import Console
 from bench.terminal.parser import command_parser

@@ -8,6 +8,7 @@ from collections import Counter
 from typing import Any
 
 from analysis.results.errors import NoData, perhaps
+from bench.terminal.visible import visible_parts
 
 TEXTS = ("id", "claim", "source", "unit", "because", "evidence", "kind")
 PERHAPS_TEXTS = ("experiment", "command", "figure", "choices", "note", "untestable")
@@ -43,6 +44,8 @@ def _check(claim: Any, name: Any, value: Any) -> None:
         raise NoData(_wrong(claim, name, value, "a list of texts", type_it))
     if name in MAPPINGS and value is not None and not (type(value) is dict and all(type(key) is str for key in value)):
         raise NoData(_wrong(claim, name, value, "a mapping of parameters", "{NAME: VALUE}"))
+    if isinstance(value, str | list) and visible_parts(value) != value:
+        raise NoData(f"'{name}' of {claim} must have no control characters; got {reprlib.repr(value)}")
     if (name in TEXTS or (name in PERHAPS_TEXTS and value is not None)) and type(value) is not str:
         raise NoData(_wrong(claim, name, value, "a text", _text(value)))
 

@@ -115,7 +115,8 @@ def _references(runs: pd.DataFrame, losses: pd.DataFrame) -> dict[int, float]:
     pooled = known[known["pooled"]]
     if pooled.empty:
         return {}
-    best = pooled.groupby(["algo", "setting"])["final"].median().min()
+    finals = pooled.groupby(["algo", "setting"])["final"].agg(["size", "median"])
+    best = finals.loc[_whole(finals["size"]), "median"].min()
     return dict.fromkeys(known["seed"], float(best)) if np.isfinite(best) else {}
 
 
@@ -137,9 +138,15 @@ def _scored(results: Results, runs: pd.DataFrame, losses: pd.DataFrame, referenc
         start, reference, values = starts[seed], references[seed], results.course(run, metric)[1].astype(float)
         refuse_unless(reference < start, f"the references end above the initial loss {start:g}")
         costs[run] = costs_to_reach(spent[run], values, start, reference, budget, diverged=diverged)
-    groups = [np.stack([costs[run] for run in some["run_id"]]) for _, some in found[ours].groupby("setting")]
-    tuned = yardstick(min(groups, key=lambda some: float(np.log(some).mean())))
+    groups = pd.Series({setting: [*some["run_id"]] for setting, some in found[ours].groupby("setting")})
+    tried = [np.stack([costs[run] for run in some]) for some in groups[_whole(groups.map(len))]]
+    tuned = yardstick(min(tried, key=lambda some: float(np.log(some).mean())))
     return found.assign(score=[score(costs[run], tuned) for run in found["run_id"]])
+
+
+def _whole(counts: pd.Series) -> pd.Series:
+    """Return which settings have as many runs as any: one that lacks a seed may be the best of a lucky one."""
+    return counts == counts.max()
 
 
 def steadiest(diverged: pd.Series) -> pd.Series:
@@ -156,7 +163,7 @@ def _chosen(found: pd.DataFrame) -> Iterator[Choice]:
     for (algo, pooled), runs in found.groupby(["algo", "pooled"]):
         means = runs.pivot_table("score", "setting", "dataset", aggfunc="mean").dropna()
         counts = runs.groupby("setting").size().loc[means.index]
-        means = means[counts == counts.max()] if len(means) else means
+        means = means[_whole(counts)] if len(means) else means
         if means.shape[1] < datasets or runs["setting"].nunique() < 2:
             continue
         totals = means.mean(axis=1)[steadiest(runs.groupby("setting")["diverged"].sum().loc[means.index])]

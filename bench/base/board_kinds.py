@@ -49,6 +49,7 @@ OF_PROBLEM = (
     *("network", "nodes", "partition", "regularizer", "scale", "topology", "validation"),
 )
 OF_RUNS = ("tracker", "eval_spacing", "checkpoint_every")
+"""Settings of all runs. The tracker is none: a board must not choose where runs are uploaded."""
 TEXT = Kind("a text of letters, digits, '_', '.' and '-'", lambda value: isinstance(value, str) and _is_name(value))
 COUNT = _whole(1_000_000)
 SEED = Kind("an integer between 0 and 2^32 − 1", lambda value: type(value) is int and 0 <= value < 2**32)
@@ -68,20 +69,20 @@ def _is_name(value: str) -> bool:
     return NAME.fullmatch(value) is not None
 
 
-def _settings(*known: str) -> Kind:
-    """Return the kind of a mapping to names and numbers. Paths and commands are none, so that a board is only data."""
-
-    def holds(value: Any) -> bool:
-        return isinstance(value, dict) and all(isinstance(key, str) and fits(key, item) for key, item in value.items())
-
-    def fits(key: str, item: Any) -> bool:
-        right = _is_name(item) if isinstance(item, str) else isinstance(item, int | float | None)
-        return right and _is_name(key) and key.partition(".")[0] in known
-
-    return Kind(f"a mapping from settings to names and numbers; it may set {', '.join(known)}", holds)
+def _fits(key: Any, value: Any) -> bool:
+    """Whether a setting of a problem has a name or number. Of options, only those of methods are texts: others name
+    files and commands."""
+    if not (isinstance(key, str) and _is_name(key)):
+        return False
+    group, dot, _ = key.partition(".")
+    text = isinstance(value, str) and _is_name(value) and (not dot or group == "algo")
+    return group in OF_PROBLEM and (text or isinstance(value, int | float | None))
 
 
-SETTINGS = _settings(*OF_PROBLEM)
+SETTINGS = Kind(
+    f"a mapping from settings to names and numbers, without files; it may set {', '.join(OF_PROBLEM)}",
+    lambda value: isinstance(value, dict) and all(_fits(key, item) for key, item in value.items()),
+)
 SEEDS = {kind: [SEED] for kind in ("tune", "report", "gate")}
 SOME_SEEDS = {kind: Optional(part) for kind, part in SEEDS.items()}
 PROBLEM = Kind(
@@ -106,7 +107,10 @@ ENTRANT = {
 }
 BOARD = {
     "version": Kind(f"an integer or {TEXT.words}", lambda value: type(value) is int or TEXT.holds(value)),
-    "common": _settings(*OF_RUNS),
+    "common": Kind(
+        f"a mapping from {', '.join(OF_RUNS)} to values, with tracker: none",
+        lambda value: isinstance(value, dict) and {*value} <= {*OF_RUNS} and value.get("tracker") == "none",
+    ),
     "evaluations": COUNT,
     "targets": _whole(100),
     "comparisons": COUNT,

@@ -16,6 +16,10 @@ BLOCK = 1024
 """Steps whose random compute times are drawn together. It is part of the random key."""
 NANO = 1e9
 """Nanoseconds per second."""
+LIMITS = dict.fromkeys(("gradient_s", "exponential_s", "other_s", "slow_factor"), 1e6) | {"lognormal_sigma": 10.0}
+"""The largest values of the attributes of ``Compute``; larger ones may be in another unit."""
+LONGEST = 1e15
+"""The longest time of a gradient or a message in nanoseconds, 11 days: sums of longer ones do not fit into int64."""
 MANY = 1000
 """Nodes above which few blocks are kept: a block of 10,000 nodes has 82 MB."""
 
@@ -43,11 +47,11 @@ class Compute:
     other_s: float = 0.0
 
     def __post_init__(self) -> None:
-        for name in ("gradient_s", "lognormal_sigma", "exponential_s", "other_s"):
+        for name, most in LIMITS.items():
             value = getattr(self, name)
-            if value is not None and not 0 <= value < np.inf:
-                raise UserError(f"The compute option {name} must be finite and not negative, got {value!r}.")
-        if not 0 < self.slow_factor < np.inf:
+            if value is not None and not 0 <= value <= most:
+                raise UserError(f"The compute option {name} must lie between 0 and {most:g}, got {value!r}.")
+        if not self.slow_factor > 0:
             raise UserError(f"The compute option slow_factor must be positive, got {self.slow_factor!r}.")
 
     @property
@@ -100,6 +104,16 @@ class Compute:
         end = first + count
         for begin in (first, *range(first - first % BLOCK + BLOCK, end, BLOCK)):
             yield self.draws(seed, nodes, begin, min(end, begin - begin % BLOCK + BLOCK) - begin)
+
+
+def whole(times: np.ndarray) -> np.ndarray:
+    """Return whole nanoseconds, int64; UserError if a time is too long, as with another unit in a network file."""
+    if not (times <= LONGEST).all():
+        raise UserError(
+            f"A gradient or a message takes more than {LONGEST / NANO:g} s on this network. Check the numbers and "
+            "units in its file, such as gradient_ms, lognormal_sigma and slow_factor."
+        )
+    return np.rint(times).astype(np.int64)
 
 
 def _standard(law: str, seed: int, nodes: int, first: int, count: int) -> np.ndarray:

@@ -10,7 +10,7 @@ import numpy as np
 
 from bench.base.errors import UserError
 from bench.base.keyed import EVERYONE, generator
-from bench.clock.compute import NANO, Compute
+from bench.clock.compute import NANO, Compute, whole
 
 LOSS_BLOCK = 16
 """Rounds whose losses are drawn together. It is part of the random key."""
@@ -151,8 +151,7 @@ class Links:
         sent = source != target
         share = np.bincount(source[sent], minlength=self.nodes)[source] if self._shared else 1
         bit = np.maximum(share * self._bit[source, target], self._window[source, target])
-        time = self._latency[source, target] + np.rint(bits * bit)
-        return np.where(sent, time, 0).astype(np.int64)
+        return whole(np.where(sent, self._latency[source, target] + np.rint(bits * bit), 0))
 
     def all_reduce(self, bits: float) -> int:
         """Return the time of a ring all-reduce: 2(n−1) stages, each as long as its slowest link."""

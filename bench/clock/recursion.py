@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from bench.base.errors import UserError
-from bench.clock.compute import NANO, Compute
+from bench.clock.compute import NANO, Compute, whole
 from bench.clock.costs import Graph, RunCosts, check_size
 from bench.clock.network import Links, Network
 from bench.network.sparse import Messages
@@ -120,10 +120,10 @@ def _compute_times(
     """Yield the compute times of each of so many steps, int64 (n,), in which a node evaluates so many gradients."""
     each = gradients / steps
     if not compute.random:
-        yield from repeat(np.rint(each * (base + compute.other_s * NANO)).astype(np.int64), steps)
+        yield from repeat(whole(each * (base + compute.other_s * NANO)), steps)
         return
     for factors, extra in compute.draws_by_block(seed, len(base), first + 1, steps):
-        yield from np.rint(each * (base * factors + extra)).astype(np.int64)
+        yield from whole(each * (base * factors + extra))
 
 
 class Repeats(NamedTuple):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -139,8 +140,8 @@ def not_a_setting(word: str, reason: str) -> str:
     if re.search(r"(^|,)\s*(,|$)", value) and value.strip() and not set(value) & set("'\"[{("):
         return f"'{word}' has an empty value. Remove the extra comma or add the value."
     reason = " ".join(line for line in reason.splitlines() if not line.startswith("See http"))
-    quoted = f'{key}="{value}"'
-    return f"'{word}' cannot be parsed: {reason}. Quote values with spaces, commas, brackets or braces: '{quoted}'."
+    quoted = shlex.quote(f'{key}="{value}"')
+    return f"'{word}' cannot be parsed: {reason}. Quote values with spaces, commas, brackets or braces: {quoted}."
 
 
 def is_plain(override: Override) -> bool:

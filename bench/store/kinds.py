@@ -149,7 +149,7 @@ MANIFEST: dict[Any, Kind] = {
     "algorithm": mapping(
         dict.fromkeys(("name", "label", "family", "cite"), TEXT)
         | {"assumes": many(TEXT), "needs": many(TEXT)}
-        | dict.fromkeys(("vectors_per_step", "sends"), NUMBER)
+        | dict.fromkeys(("vectors_per_step", "sends", "rounds"), NUMBER)
         | {"gradients": COUNT, "samples": COUNT, "start_samples": NATURAL, "requires_float64": SWITCH}
     ),
     "mixing": mapping(

@@ -97,9 +97,7 @@ class RunFolder(StoredRun[C]):
     def begin(
         self, facts: Mapping[str, Any], step: int = 0, rows: Sequence[Row] = (), damage: Mapping[str, str] | None = None
     ) -> str | None:
-        """Start from step 0, or resume after ``step`` with the evaluations ``rows``.
-
-        A start replaces the files of the run; those of a finished one stay in ``earlier`` until it has ended again.
+        """Start from step 0, replacing earlier files, or resume after ``step`` with the evaluations ``rows``.
         ``facts`` go into the manifest. ``damage`` is the damage of the checkpoints, by file name. Returns a sentence
         about damaged files, if there were any.
         """
@@ -108,8 +106,6 @@ class RunFolder(StoredRun[C]):
             raise UserError(f"A file of {self.path.name} was edited since this command was started. Start it again.")
         before, damaged = self.manifest(), self._set_aside(damage or {})
         make_folder(self.path, parents=True)
-        if not step and self.final:
-            earlier.keep(self.path)
         self.start = before.get("start", "") if step else uuid.uuid4().hex
         self._manifest = {"run_id": self.path.name, IDENTITY: self.config.identity, "start": self.start, **facts}
         self._marks = {"replicas": facts.get("replicas", 1)}
@@ -165,10 +161,11 @@ class RunFolder(StoredRun[C]):
     def tidy(self) -> None:
         """Complete a finished run whose process was killed or lost its lock at the very end.
 
-        A killed process leaves metrics.jsonl and checkpoints. A process that lost its lock while it was writing may
-        leave the state ``running`` in status.json.
+        A killed process leaves metrics.jsonl, checkpoints and earlier results. A process that lost its lock while it
+        was writing may leave the state ``running`` in status.json.
         """
-        if self.stream.exists() or self.checkpoints.exists() or self.status().get("state") != self.state:
+        left = self.stream.exists() or self.checkpoints.exists() or earlier.has_earlier(self.path)
+        if left or self.status().get("state") != self.state:
             self._amend(self._complete)
 
     def _complete(self) -> None:

@@ -27,6 +27,12 @@ WORTH_S = 30.0
 """Estimated seconds of one core from which several processes are faster."""
 
 
+def name_of(configs: Sequence[RunConfig]) -> str:
+    """Return the name of a group of runs for the display."""
+    first = configs[0]
+    return first.run_id if len(configs) == 1 else f"{len(configs)} × {first.algo.name}-{first.dataset.name}"
+
+
 def program(config: RunConfig) -> str:
     """Return a key that is equal for runs that can be replicas of one program."""
     identity = config.plain(identity_only=True)

@@ -11,7 +11,7 @@ from bench.base import errors
 from bench.base.account import has_agent, notices, notices_of_existing
 from bench.base.errors import UserError
 from bench.config.run_config import RunConfig
-from bench.store.earlier import EARLIER, has_earlier
+from bench.store.earlier import EARLIER
 from bench.store.integrity import RUNS
 from bench.store.leases import DEAD_S
 from bench.store.locks import untrusted
@@ -105,7 +105,8 @@ def run_sweep(configs: Sequence[RunConfig], console: Console, name: str | None =
             console.print(f"{sentence} The table shows its earlier metrics.", markup=False, soft_wrap=True)
     show_mixed(console, [(run.config.algo.name, run.path) for run in results if run.state in FINAL and not run.gone])
     show_failures(console, [(result.path, result.error) for result in results if result.error is not None])
-    show_earlier(console, [result.path for result in results if result.state not in FINAL and has_earlier(result.path)])
+    unfinished = [result.path for result in results if result.state not in FINAL and not result.folder.final]
+    show_earlier(console, [path for path in unfinished if (path / EARLIER).is_dir()])
     for place in dict.fromkeys(config.results for config in configs):
         console.print(f"Results: {Path(place) / 'runs'}", markup=False, soft_wrap=True)
     return results
@@ -187,7 +188,9 @@ def show_earlier(console: Console, folders: Sequence[Path]) -> None:
     """Say where the results are that runs had before they were repeated."""
     if folders:
         runs = "the unfinished run" if len(folders) == 1 else f"{len(folders)} unfinished runs"
-        console.print(f"The earlier results of {runs} are kept: {folders[0] / EARLIER}", markup=False, soft_wrap=True)
+        more = "" if len(folders) == 1 else " and so on"
+        text = f"The earlier results of {runs} are kept: {folders[0] / EARLIER}{more}"
+        console.print(text, markup=False, soft_wrap=True)
 
 
 def check_writable(todo: Sequence[Run]) -> None:

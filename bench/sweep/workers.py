@@ -14,13 +14,14 @@ from bench.base.errors import Misfit
 from bench.base.preemption import Preempted
 from bench.build.fingerprint import has_plugins
 from bench.build.manifest import describe
-from bench.config.run_config import RunConfig
 from bench.engine.engines import engine_of
 from bench.engine.pool import Pool
 from bench.engine.rank_pool import Stopped
+from bench.store import earlier
 from bench.store.record import FINAL, Row
 from bench.store.regular import is_missing
 from bench.store.run_folder import settle
+from bench.sweep.groups import name_of
 from bench.sweep.recorder import Stored
 from bench.sweep.resume import Run, conflict, damaged_checkpoints, resume_point, reusable, stale
 from bench.sweep.tracking.tracker import Tracker
@@ -32,12 +33,6 @@ from bench.training.observer import Observer
 
 Member = tuple[Run, list[Row]]
 """A run of a group, and its rows so far."""
-
-
-def name_of(configs: Sequence[RunConfig]) -> str:
-    """Return the name of a group of runs for the display."""
-    first = configs[0]
-    return first.run_id if len(configs) == 1 else f"{len(configs)} × {first.algo.name}-{first.dataset.name}"
 
 
 @dataclass(frozen=True)
@@ -174,6 +169,8 @@ class Executor:
         begun, again = list[Run](), list[Run]()
         how = {"replicas": len(members), "sweep": self._name, "varies": list(self._varies)}
         try:
+            with errors.store_errors(folders[0].path):
+                earlier.keep([folder.path for folder in folders if not step and folder.final])
             for folder, rows in members:
                 facts = describe(folder.config, folder.manifest() if step else None)
                 begun.append(folder)
@@ -217,8 +214,9 @@ class Executor:
                 again.append(folder)
             else:
                 with suppress(OSError):  # if the folder is not writable, the table still shows the error
-                    folder.fail(error, details)
-                    self.tracker.end(folder.path)
+                    if folder in begun or not folder.final:  # else the finished run is as before
+                        folder.fail(error, details)
+                        self.tracker.end(folder.path)
                 self._fail(folder, error, folder.summary())
         return again
 

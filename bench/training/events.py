@@ -128,6 +128,8 @@ class Events(Mixer):
             self._begun[node.at] = state.x[node.at]
             self._numbers[i], self._known[i] = number + 1, False
             self._costs.node_gradient()
+        before, now = np.searchsorted(tape.replaced, np.array([t, t + 1]) * tape.unit, side="right")
+        self._costs.withdraw(self._widths, int(now - before))
         return state
 
     def facts(self, t: int, replicas: int) -> dict[str, np.ndarray]:

@@ -14,7 +14,7 @@ from bench.store.integrity import read_file
 from bench.store.record import FINAL
 from bench.sweep.cluster.order import Order
 from bench.sweep.cluster.slurm import NoQueue
-from bench.sweep.workers import name_of
+from bench.sweep.groups import name_of
 from bench.terminal.console import Console
 from bench.terminal.display import Display
 

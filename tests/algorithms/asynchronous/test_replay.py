@@ -195,3 +195,19 @@ def test_a_node_that_never_answers_stops_its_neighbors_if_they_need_an_answer(pa
         assert count.max() <= 4
     else:
         assert count.min() > 45
+
+
+@pytest.mark.parametrize("name", ["swift", "rasgp"])
+def test_messages_that_newer_ones_replace_are_not_sent(name, tmp_path):
+    """A message takes 2 ms or more on its link, and a gradient 1 ms: others wait until newer ones replace them."""
+    (tmp_path / "slow.yaml").write_text(
+        "compute: {gradient_ms: 1}\nlinks: {latency_ms: 0, bandwidth_mbps: 0.1, uplink: separate}\n"
+    )
+    network = {"name": "file", "path": str(tmp_path / "slow.yaml")}
+    (found,) = rows(config(name, network=network, steps=40, eval_every=1))
+    links, rate, begun = 6 * 2, 0.1e6 / 8, 2 * 4 * 8  # on a link one message at most is sent, and one waits
+    assert found[-1]["messages_replaced"] > 100
+    for row in found:
+        assert row["bytes"] <= links * (rate * row["virtual_s"] + begun)
+    assert found[-1]["bytes"] >= 0.9 * links * rate * found[-1]["virtual_s"]
+    assert [row["bytes"] for row in found] == sorted(row["bytes"] for row in found)

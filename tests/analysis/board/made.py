@@ -26,7 +26,7 @@ SAID = {
     "targets": 8,
     "comparisons": 31,
     "networks": [],
-    "common": {},
+    "common": {"tracker": "none"},
     "side": {},
     "sealed": {
         "budget": 10,

@@ -137,6 +137,7 @@ OPEN = "- {id: mine, claim: So., source: here, unit: m, evidence: spike_ratio, b
         ("expects:", "None", 'expects: ["TEXT"]'),
         ("also: {a: 1}", "{'a': 1}", 'also: ["TEXT"]'),
         ("note: 5", "5", 'note: "5"'),
+        (r'note: "\e[8m"', "control characters", r"\x1b"),
         ("untestable: true", "True", 'untestable: "True"'),
         ("figure: [a]", "['a']", 'figure: "TEXT"'),
         ("experiment: 2026-01-01", "2026", 'experiment: "2026-01-01"'),

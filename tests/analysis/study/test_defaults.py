@@ -111,6 +111,22 @@ def test_an_undefined_final_loss_sets_no_reference():
     assert both["storm"].final == {"one": np.inf, "two": np.inf}
 
 
+def test_a_setting_without_all_seeds_is_neither_yardstick_nor_reference():
+    """A lucky seed of one more stepsize, as of a sweep that was interrupted, changes no score."""
+    runs = [*grid("dsgd", {0.1: 0.5, 1.0: 1.0}), *grid("dsgt", {0.1: 2.0, 1.0: 0.1})]
+    before = {name: choice.score for name, choice in found(*runs).items()}
+    lucky = [run("dsgd", 3.0, 5.0, name, seed=0, minimum=1.0) for name in ("one", "two")]
+    assert {name: choice.score for name, choice in found(*runs, *lucky).items()} == before
+    more = {"minimum": None}
+    runs = [
+        *grid("dsgd", {0.1: 0.5, 1.0: 0.8}, **more),
+        *grid("dsgd", {0.1: 0.9, 1.0: 0.6}, topology="all_reduce", **more),
+    ]
+    before = {choice.pooled: choice.score for choice in choices(results(*runs))}
+    lucky = [run("dsgd", 3.0, 5.0, name, seed=1, topology="all_reduce") for name in ("one", "two")]
+    assert {choice.pooled: choice.score for choice in choices(results(*runs, *lucky))} == before
+
+
 def test_rejects_two_runs_at_one_setting():
     runs = grid("dsgd", {0.1: 0.5, 1.0: 1.0})
     labels, rows = run("dsgd", 0.1, 0.5, minimum=1.0)

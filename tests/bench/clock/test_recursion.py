@@ -110,6 +110,21 @@ def test_fewer_rounds_than_steps():
     assert (now[1] == 10 * 1_000_000 + 2 * 10_000_000).all()
 
 
+@pytest.mark.parametrize("name", ["gradient_s", "exponential_s", "other_s", "slow_factor", "lognormal_sigma"])
+def test_compute_times_have_limits(name):
+    with pytest.raises(UserError, match=f"{name} .*1e"):
+        Compute(**{name: 1e300})
+
+
+@pytest.mark.parametrize(
+    "more", [{"compute": Compute(1e6, slow_node=1, slow_factor=10)}, {"window_bits": 1e-6}], ids=["compute", "link"]
+)
+def test_times_that_do_not_fit_into_whole_nanoseconds_are_rejected(more):
+    """They gave less time than a usual network."""
+    with pytest.raises(UserError, match=r"more than 1e\+06 s"):
+        times(costs_of_method(ring(4), [0, 10], parameters=100), uniform(10, 1, **more))
+
+
 @pytest.mark.parametrize("name", GRAPHS)
 @pytest.mark.parametrize("kind", ["reliable", "lossy"])
 def test_steps_without_communication_pass_over_their_round(name, kind):

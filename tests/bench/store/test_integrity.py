@@ -288,7 +288,7 @@ def test_a_failed_fsync_fails_all_runs_of_the_group(runs, tmp_path, monkeypatch)
         assert run_all(configs, QUIET) == 1
     for folder in map(RunFolder, configs):
         assert folder.status()["state"] == "failed"
-        assert "results folder" in folder.status()["error"]
+        assert "Cannot write" in folder.status()["error"]
         assert folder.stream.exists()
     assert run_all(configs, QUIET) == 0
 

@@ -1,13 +1,16 @@
 """What a sweep shows and leaves alone while another command works on the same runs."""
 
+import errno
 import io
 import shutil
+from unittest.mock import Mock
 
 import pytest
 from rich.console import Console
 
 from bench.base.errors import UserError
 from bench.build.manifest import describe
+from bench.store import disk
 from bench.store.files import read_json, write_json
 from bench.store.run_folder import RunFolder
 from bench.sweep.sweep import run_all, run_sweep
@@ -61,6 +64,38 @@ def test_a_finished_run_of_another_source_is_repeated_on_demand(tmp_path, monkey
     (result,) = run_sweep([run], QUIET)
     assert (result.state, result.error) == ("done", None)
     assert read_json(result.path / "manifest.json")["fingerprint"] != "0123"
+
+
+def test_a_run_that_cannot_be_kept_is_not_repeated(tmp_path, monkeypatch):
+    run = config(algo="dsgd", results=str(tmp_path), force=True)
+    run_sweep([run], QUIET)
+    folder = tmp_path / "runs" / run.run_id
+    before = content(folder)
+    with monkeypatch.context() as patch:
+        patch.setattr("shutil.copyfile", Mock(side_effect=OSError(errno.ENOSPC, "No space left on device")))
+        (result,) = run_sweep([run], QUIET)
+    assert "space" in result.error
+    assert {name: content(folder)[name] for name in before if name != "log.txt"} == {
+        name: text for name, text in before.items() if name != "log.txt"
+    }
+    assert RunFolder(run).final
+    (folder / "log.txt").unlink()
+    (folder / "status.json").unlink()
+    assert run_sweep([run], QUIET)[0].state == "done"
+
+
+def test_earlier_results_are_on_disk_before_the_run_starts(tmp_path, monkeypatch):
+    """After a power loss, files that were not synced may be empty."""
+    runs = [config(algo="dsgd", seed=seed, results=str(tmp_path), force=True) for seed in range(3)]
+    run_sweep(runs, QUIET)
+    synced, begun, begin = set(), [], RunFolder.begin
+    wait = disk.wait_for
+    monkeypatch.setattr(disk, "wait_for", lambda path, *how: synced.add(path) or wait(path, *how))
+    monkeypatch.setattr(RunFolder, "begin", lambda self, *words: begun.append({*synced}) or begin(self, *words))
+    run_sweep(runs, QUIET)
+    kept = {tmp_path / "runs" / run.run_id / ".earlier" for run in runs}
+    assert {path.parent for path in begun[0] if path.name == "metrics.parquet"} >= kept
+    assert begun[0] >= {*kept, *(draft.parent for draft in kept)}  # the names in these folders
 
 
 @pytest.mark.parametrize("how", [{"stale": "rerun"}, {"force": True}])
