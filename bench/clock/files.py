@@ -27,7 +27,6 @@ TOP = ("title", "source", "links", "sites", "deal", "within", "pairs", "compute"
 LINKS = ("latency_ms", "bandwidth_mbps", "uplink", "loss", "timeout_ms", "tcp_window_mb")
 WITHIN = ("latency_ms", "bandwidth_mbps")
 UNITS = "Latencies are in milliseconds (latency_ms), bandwidths in Mbit/s (bandwidth_mbps)."
-LEAST_WINDOW = 1e-6
 MEASURED, MOST_SITES, TABLE = "measured", 4096, 200_000_000  # links of so many sites: 0.3 GB; bytes of a .csv file
 RANGES = {"latency_ms": (0.0, 60_000.0), "bandwidth_mbps": (0.001, 10_000_000.0)}  # else it may be another unit
 
@@ -99,8 +98,6 @@ def _network(path: Path, content: Mapping[str, Any]) -> Network:
         raise UserError(f"{file}: links.loss is a probability, at least 0 and less than 1; got {loss:g}.")
     if loss and timeout is None:
         raise UserError(f"{file}: links.loss needs links.timeout_ms, the time after which a message is sent again.")
-    if window is not None and _number(window, "links.tcp_window_mb", file) < LEAST_WINDOW:
-        raise UserError(f"{file}: links.tcp_window_mb must be at least {LEAST_WINDOW:g}, got {window:g}.")
     latency, bandwidth = _matrices(content, links, file)
     sites = tuple(map(str, content.get("sites") or ()))
     return Network(
@@ -112,7 +109,7 @@ def _network(path: Path, content: Mapping[str, Any]) -> Network:
         uplink=_choice(links.get("uplink", "shared"), get_args(Uplink), "links.uplink", file) or "shared",
         loss=loss,
         timeout_s=None if timeout is None else _number(timeout, "links.timeout_ms", file) / 1000,
-        window_bits=None if window is None else float(window) * 8e6,
+        window_bits=None if window is None else _number(window, "links.tcp_window_mb", file, above=True) * 8e6,
         compute=compute,
         title=str(content.get("title") or path.stem),
         source=str(content.get("source") or ""),
