@@ -25,6 +25,8 @@ def read(folder: Path = BOARD, size: str = "full") -> Board:
     file = folder / "board.yaml"
     if not file.is_file():
         raise UserError(f"There is no board in '{folder}': {file} is missing.")
+    if file.is_symlink():
+        raise UserError(f"{file} is a link. Replace it by the file itself: in a version, links are not followed.")
     raw = yaml_of(file)
     if wrong := fault(raw, BOARD_KINDS):
         raise UserError(f"{file}: {wrong}. Compare it with board/v1/board.yaml.")

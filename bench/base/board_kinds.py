@@ -69,14 +69,17 @@ def _is_name(value: str) -> bool:
     return NAME.fullmatch(value) is not None
 
 
+def _is_plain(value: Any) -> bool:
+    return _is_name(value) if isinstance(value, str) else isinstance(value, int | float | None)
+
+
 def _fits(key: Any, value: Any) -> bool:
     """Whether a setting of a problem has a name or number. Of options, only those of methods are texts: others name
     files and commands."""
-    if not (isinstance(key, str) and _is_name(key)):
+    if not (isinstance(key, str) and _is_name(key) and _is_plain(value)):
         return False
     group, dot, _ = key.partition(".")
-    text = isinstance(value, str) and _is_name(value) and (not dot or group == "algo")
-    return group in OF_PROBLEM and (text or isinstance(value, int | float | None))
+    return group in OF_PROBLEM and not (isinstance(value, str) and dot and group != "algo")
 
 
 SETTINGS = Kind(
@@ -109,13 +112,21 @@ BOARD = {
     "version": Kind(f"an integer or {TEXT.words}", lambda value: type(value) is int or TEXT.holds(value)),
     "common": Kind(
         f"a mapping from {', '.join(OF_RUNS)} to values, with tracker: none",
-        lambda value: isinstance(value, dict) and {*value} <= {*OF_RUNS} and value.get("tracker") == "none",
+        lambda value: (
+            isinstance(value, dict)
+            and {*value} <= {*OF_RUNS}
+            and value.get("tracker") == "none"
+            and all(map(_is_plain, value.values()))
+        ),
     ),
     "evaluations": COUNT,
     "targets": _whole(100),
     "comparisons": COUNT,
     "prices": Each({"gradient": SIZE, "latency": SIZE, "bandwidth": RATE}),
-    "networks": Kind("a list of texts", lambda value: isinstance(value, list) and all(map(TEXT.holds, value))),
+    "networks": Kind(
+        "a list of names of networks, not files",
+        lambda value: isinstance(value, list) and all(TEXT.holds(name) and "." not in name for name in value),
+    ),
     "grid": {**{key: [POSITIVE] for key in GRIDS}, "extension": _whole(100), "extensions": _whole(100)},
     "schedules": [TEXT],
     "seeds": SEEDS,

@@ -16,7 +16,7 @@ BLOCK = 1024
 """Steps whose random compute times are drawn together. It is part of the random key."""
 NANO = 1e9
 """Nanoseconds per second."""
-LIMITS = dict.fromkeys(("gradient_s", "exponential_s", "other_s", "slow_factor"), 1e6) | {"lognormal_sigma": 10.0}
+LIMITS = dict.fromkeys(("gradient_s", "exponential_s", "other_s"), 1e10) | {"lognormal_sigma": 10.0}
 """The largest values of the attributes of ``Compute``; larger ones may be in another unit."""
 LONGEST = 1e15
 """The longest time of a gradient or a message in nanoseconds, 11 days: sums of longer ones do not fit into int64."""
@@ -51,7 +51,7 @@ class Compute:
             value = getattr(self, name)
             if value is not None and not 0 <= value <= most:
                 raise UserError(f"The compute option {name} must lie between 0 and {most:g}, got {value!r}.")
-        if not self.slow_factor > 0:
+        if not 0 < self.slow_factor < np.inf:
             raise UserError(f"The compute option slow_factor must be positive, got {self.slow_factor!r}.")
 
     @property

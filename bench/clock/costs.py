@@ -25,6 +25,25 @@ class Graph(Protocol):
         """Return the messages of round r, which belongs to step t."""
 
 
+def places(steps: np.ndarray, rounds: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the number and the step of every round with communication, two (R,), from the counts at evaluations.
+
+    Between two evaluations, rounds are spread evenly over the steps. A step without communication, by a coin, passes
+    over its round.
+    """
+    starts = np.append(-1 if steps[0] == 0 else 0, steps[:-1])  # the start of a run is step −1
+    number, step, r = [], [], 0
+    for first, n, m in zip(
+        starts.tolist(), (steps - starts).tolist(), np.diff(rounds, prepend=0).tolist(), strict=True
+    ):
+        k = -(-(np.arange(m) + 1) * n // max(m, 1)) - 1
+        silent = first >= 0 and m < n
+        number.append(r + (k if silent else np.arange(m)))
+        step.append(first + k)
+        r += n if silent else m
+    return np.concatenate(number).astype(np.int64), np.concatenate(step).astype(np.int64)
+
+
 MOST_MESSAGES = 20_000_000_000
 """The messages of a run whose rounds are computed one by one; they take about five minutes."""
 OVERHEAD = 10_000

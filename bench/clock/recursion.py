@@ -19,6 +19,8 @@ from bench.clock.costs import Graph, RunCosts, check_size
 from bench.clock.network import Links, Network
 from bench.network.sparse import Messages
 
+MOST = np.iinfo(np.int64).max
+TOO_LONG = "The run takes more than 292 years on this network. Check the numbers and units in its file."
 REMEMBERED = 1024
 """The number of results that are kept: runs that differ in stepsize only have the same times."""
 
@@ -83,12 +85,10 @@ def node_times(costs: RunCosts, network: Network, gradient_s: float | None = Non
         k = 0
         while k < steps:
             if seen is not None and (repeats := seen.repeats(now, r, k, steps)):
-                now, r, k, seen = (
-                    now + repeats.time,
-                    r + repeats.steps * max(made // steps, silent),
-                    k + repeats.steps,
-                    None,
-                )
+                if int(now.max()) + repeats.time > MOST:
+                    raise UserError(TOO_LONG)
+                now, r = now + repeats.time, r + repeats.steps * max(made // steps, silent)
+                k, seen = k + repeats.steps, None
                 continue
             now = now + next(times)
             for place in range((k + 1) * made // steps - k * made // steps):
@@ -96,6 +96,8 @@ def node_times(costs: RunCosts, network: Network, gradient_s: float | None = Non
                 r += not silent
             r += silent
             k += 1
+            if now.min() < 0:  # a sum did not fit: no single time is longer than ``LONGEST``
+                raise UserError(TOO_LONG)
         before = after
         yield now
 

@@ -11,7 +11,7 @@ import numpy as np
 from bench.base import renamed
 from bench.base.errors import UserError
 from bench.clock.choice import missing
-from bench.clock.costs import Graph, RunCosts, StaticGraph, check_size
+from bench.clock.costs import Graph, RunCosts, StaticGraph, check_size, places
 from bench.network.drawn import build_network
 from bench.network.graphs import NetworkKind
 from bench.network.mixing import Mixing
@@ -105,17 +105,14 @@ def _copies(graph: Graph, steps: np.ndarray, rounds: np.ndarray) -> np.ndarray:
     """Return how many times a message has been sent in the whole network, up to each evaluation."""
     if graph.kind != "gossip":
         return rounds * (2 * (graph.nodes - 1) if graph.kind == "all_reduce" else 0)
-    if graph.period is not None:
+    if graph.period == 1:
+        return rounds * _sent(graph, 0, 0)
+    if graph.period is not None and (np.diff(rounds) >= np.diff(steps)).all():
         turns = np.array([_sent(graph, r, 0) for r in range(graph.period)])
         whole, rest = np.divmod(rounds, graph.period)
         return whole * turns.sum() + np.append(0, turns.cumsum())[rest]
-    total = int(rounds[-1])
-    check_size(graph, total)
-    when = np.searchsorted(rounds, np.arange(total), side="right")  # the evaluation after each round
-    low, first = np.append(0, rounds[:-1])[when], np.append(0, steps[:-1])[when]
-    per = np.maximum(np.diff(rounds, prepend=0)[when], 1)
-    t = first + (np.arange(total) - low) * np.diff(steps, prepend=0)[when] // per
-    each = [_sent(graph, r, int(t[r])) for r in range(total)]
+    check_size(graph, int(rounds[-1]))
+    each = [_sent(graph, r, t) for r, t in zip(*(part.tolist() for part in places(steps, rounds)), strict=True)]
     return np.append(0, np.cumsum(each))[rounds]
 
 

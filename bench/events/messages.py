@@ -22,7 +22,7 @@ def messages(
     pending = np.array([each[-1] for each in ends])
     ends = [each[:-1] for each in ends]
     rows = [gradients(i, each, durations[i][:-1]) for i, each in enumerate(ends)]
-    losses, replacements, unsent = [], [], []
+    losses, replacements, unsent, skipped = [], [], [], [np.zeros((0, 2), dtype=np.int64)]
     numbers = [np.arange(len(each)) for each in ends]
     spoken = [each if sends is None else each[sends(each)] for each in numbers]
     shortest = [int(np.diff(own[told]).min(initial=end)) for own, told in zip(ends, spoken, strict=True)]
@@ -34,7 +34,10 @@ def messages(
         if transfer > shortest[j]:
             every = begins
             place, begins = _queue(every, transfer)
-            replacements.append(every[np.setdiff1d(np.arange(len(every)), place, assume_unique=True) + 1])
+            other = np.setdiff1d(np.arange(len(every)), place, assume_unique=True)
+            replacements.append(every[other + 1])
+            other = other[replacements[-1] <= end]
+            skipped.append(np.stack([np.full(len(other), j), number[other]], axis=1))
             number = number[place]
         if lost:
             gone = uniform(seed, j, f"message loss {i}", len(sent))[number] < lost
@@ -42,7 +45,8 @@ def messages(
             number, begins = number[~gone], begins[~gone]
         rows.append(Rows(Kind.DELIVER, begins + delay, i, j, number, sent[number]))
     degree = np.bincount(arcs.source, minlength=arcs.nodes)
-    return Drawn(rows, pending, degree, *(_until(each, end) for each in (losses, replacements, unsent)))
+    gone = [_until(each, end) for each in (losses, replacements, unsent)]
+    return Drawn(rows, pending, degree, gone[0], gone[1], gone[2], np.concatenate(skipped))
 
 
 def gradients(node: int, ends: np.ndarray, lasted: np.ndarray) -> Rows:

@@ -47,6 +47,7 @@ class Drawn(NamedTuple):
         lost: The times at which the transfers of lost messages began.
         replaced: The times at which waiting messages were replaced by newer ones.
         unsent: The times of gradients after which a node did not send, once for each neighbor.
+        skipped: The senders and the numbers of the replaced messages, (r, 2).
     """
 
     rows: list[Rows]
@@ -55,6 +56,7 @@ class Drawn(NamedTuple):
     lost: np.ndarray
     replaced: np.ndarray
     unsent: np.ndarray
+    skipped: np.ndarray = np.zeros((0, 2), dtype=np.int64)
 
 
 COLUMNS = {

@@ -44,6 +44,7 @@ class Tape:
         lost: When the transfers of lost messages began, sorted.
         replaced: When waiting messages were replaced by newer ones, sorted.
         unsent: When gradients ended after which a node did not send, once for each neighbor, sorted.
+        skipped: The senders and the numbers of the replaced messages, (r, 2).
     """
 
     time: np.ndarray
@@ -60,6 +61,7 @@ class Tape:
     lost: np.ndarray = field(default_factory=_none)
     replaced: np.ndarray = field(default_factory=_none)
     unsent: np.ndarray = field(default_factory=_none)
+    skipped: np.ndarray = field(default_factory=lambda: np.zeros((0, 2), dtype=np.int64))
 
     def __len__(self) -> int:
         return len(self.time)
@@ -198,4 +200,5 @@ def draw_tape(
         lost=drawn.lost,
         replaced=drawn.replaced,
         unsent=drawn.unsent,
+        skipped=drawn.skipped,
     )

@@ -21,7 +21,8 @@ def make_lasting(folders: Sequence[Path]) -> None:
         return
     for folder in folders:
         for path in folder.iterdir():
-            with suppress(FileNotFoundError):  # other processes create and delete temporary files
+            # other processes create and delete temporary files, and other users may have put files there
+            with suppress(FileNotFoundError, PermissionError):
                 if path.is_file() and not path.is_symlink():
                     wait_for(path)
         wait_for(folder)

@@ -15,9 +15,9 @@ FILES = ("config.yaml", "manifest.json", "metrics.parquet", "summary.json", "sta
 
 
 def keep(runs: Sequence[Path]) -> None:
-    """Copy the files of finished runs to their folders ``earlier``, and sync them to disk.
+    """Put the files of finished runs also into their folders ``earlier``, and sync them to disk.
 
-    They are copied to a folder ``.earlier`` first, which a kill can leave behind.
+    A kill can leave a folder ``.earlier`` behind, in which they are first.
     """
     drafts = [run / f".{EARLIER}" for run in runs]
     for run, draft in zip(runs, drafts, strict=True):
@@ -26,11 +26,19 @@ def keep(runs: Sequence[Path]) -> None:
         make_folder(draft)
         for file in (run / name for name in FILES):
             if file.is_file() and not file.is_symlink():
-                shutil.copyfile(file, draft / file.name, follow_symlinks=False)
+                _link(file, draft / file.name)
     make_lasting(drafts)
     for run, draft in zip(runs, drafts, strict=True):
         draft.rename(run / EARLIER)
     make_lasting(runs)
+
+
+def _link(file: Path, name: Path) -> None:
+    """Give a file a second name, or copy it where this is not possible. The new run replaces files, not their bytes."""
+    try:
+        name.hardlink_to(file)
+    except OSError:
+        shutil.copyfile(file, name, follow_symlinks=False)
 
 
 def has_earlier(run: Path) -> bool:

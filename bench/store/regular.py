@@ -166,7 +166,8 @@ def remove(path: Path) -> None:
     if path.is_symlink() or not path.is_dir():
         path.unlink(missing_ok=True)
     else:
-        shutil.rmtree(path, ignore_errors=True)
+        with suppress(RecursionError):  # of a folder with a thousand levels, which stays
+            shutil.rmtree(path, ignore_errors=True)
 
 
 def run_names(results: Path) -> list[str]:

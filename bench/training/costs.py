@@ -149,14 +149,10 @@ class CostCounter:
     def message(self, widths: tuple[int, ...], copies: int) -> None:
         """Count a message of one node to ``copies`` receivers. A round is one message of every node, on average."""
         self.round += 1
-        self.withdraw(widths, -copies)
-        rounds, vectors = self.round // self._nodes, sum(width // self._problem.layout.size for width in widths)
+        numbers, vectors = sum(widths), sum(width // self._problem.layout.size for width in widths)
+        self._sent += np.array([0, 0, copies, copies * numbers, copies * numbers * self._bits], dtype=np.int64)[:, None]
+        rounds = self.round // self._nodes
         self._sent[:2] = np.array([rounds, rounds * vectors])[:, None]
-
-    def withdraw(self, widths: tuple[int, ...], copies: int) -> None:
-        """Count so many messages less: newer ones replaced them before they left on their links."""
-        numbers = sum(widths)
-        self._sent -= np.array([0, 0, copies, copies * numbers, copies * numbers * self._bits], dtype=np.int64)[:, None]
 
     def _bill(self, r: int, t: int) -> np.ndarray:
         """Return the counts of a round with one scalar, one vector and one bit, (counts, replicas)."""

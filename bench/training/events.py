@@ -86,6 +86,7 @@ class Events(Mixer):
         rest = tape.kind == Kind.DELIVER
         rest[played] = False
         self._due = Counter(zip(tape.peer[rest].tolist(), tape.number[rest].tolist(), strict=True))
+        self._skipped = Counter(map(tuple, tape.skipped.tolist()))  # those that newer ones replace before they leave
         self._gradients: Tensor | None = None
         self._known = np.zeros(tape.nodes, dtype=bool)
         self._one_by_one = False
@@ -128,8 +129,6 @@ class Events(Mixer):
             self._begun[node.at] = state.x[node.at]
             self._numbers[i], self._known[i] = number + 1, False
             self._costs.node_gradient()
-        before, now = np.searchsorted(tape.replaced, np.array([t, t + 1]) * tape.unit, side="right")
-        self._costs.withdraw(self._widths, int(now - before))
         return state
 
     def facts(self, t: int, replicas: int) -> dict[str, np.ndarray]:
@@ -170,7 +169,7 @@ class Events(Mixer):
                 f"vectors_per_step={self._method.properties.vectors_per_step:g} and "
                 f"scalars_per_step={self._method.properties.scalars_per_step:g}: vectors first, then scalars."
             )
-        self._costs.message(widths, len(node.receivers))
+        self._costs.message(widths, len(node.receivers) - self._skipped[node.i, node.number])
         if self._due[node.i, node.number]:
             self._under_way[node.i, node.number] = torch.cat(tensors, dim=-1).clone()
 

@@ -197,4 +197,4 @@ def seconds(board: Board, cell: Cell, measured: dict[str, float]) -> float:
     name = cell.workload.name
     base = board.side[name].base if name in board.side else name
     known = {**board.milliseconds, **measured}
-    return cell.gradients * known.get(base, known["D1"]) / 1000 * OVERHEAD
+    return cell.gradients * known.get(base, known.get("D1", 1.0)) / 1000 * OVERHEAD

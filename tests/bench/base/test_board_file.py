@@ -42,9 +42,11 @@ WRONG = [
     ("common", {"tracker": "wandb"}),
     ("common", {"tracker": "none", "tracker.entity": "mallory"}),
     ("common", {"eval_spacing": "log"}),
+    ("common", {"tracker": "none", "eval_spacing": "${oc.env:HOME}"}),
     ("common", {"engine.launch": ["sh", "-c", "true"]}),
     ("common", {"tracker": "none", "results": "elsewhere"}),
     ("networks", ["/etc/networks"]),
+    ("networks", ["mine.yaml"]),
     ("entrants.dsgd", {"stepsize": "eta", "set": {"hydra.searchpath": "elsewhere"}}),
     ("workloads.I1.seeds", {"tuned": [1]}),
     ("entrants.dsgd", None),
@@ -114,6 +116,12 @@ def test_a_file_that_is_no_board_is_named(text, tmp_path):
 @pytest.mark.parametrize("size", ["full", "quick"])
 def test_the_board_of_the_repository_is_right(size):
     assert read(size=size).number == "1"
+
+
+def test_a_board_that_is_a_link_is_not_read(tmp_path):
+    (tmp_path / "board.yaml").symlink_to(BOARD / "board.yaml")
+    with pytest.raises(UserError, match="is a link"):
+        read(tmp_path)
 
 
 def test_a_name_cannot_add_a_line():

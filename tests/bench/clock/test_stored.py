@@ -9,7 +9,7 @@ from bench.build.network import mixing_of, properties_of
 from bench.clock import Compute, costs_of_method, costs_of_run, seconds, uniform
 from bench.clock.stored import _message_bits
 from tests.bench.clock.literal import times
-from tests.helpers.configs import config
+from tests.helpers.configs import config, rows
 
 NETWORK = uniform(10, 1, compute=Compute(0.001))
 
@@ -19,14 +19,14 @@ def stored(steps=(0, 20, 50), vectors=1.0, rounds=1, **settings):
     made = config(**settings)
     mixing, n = mixing_of(made), made.nodes
     copies = [sum(mixing.bill(r, r // rounds)[1] for r in range(rounds * step)) for step in steps]
-    rows = {
+    counts = {
         "step": np.array(steps),
         "rounds": np.array(steps) * float(rounds),
         "gradients": np.array(steps) * float(n * made.batch_size),
         "bytes": np.array(copies) * vectors / rounds * 100 * 4.0,
     }
     manifest = {"mixing": describe_network(made), "algorithm": {"name": "dsgd", "rounds": rounds, "samples": 1}}
-    return made.labels(), manifest, rows, mixing
+    return made.labels(), manifest, counts, mixing
 
 
 @pytest.mark.parametrize(
@@ -54,6 +54,33 @@ def test_a_stored_run_has_the_times_of_its_method(settings):
     else:
         assert costs.bits == pytest.approx(expected.bits)
     assert (times(costs, network) == times(expected, network)).all()
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"topology": {"name": "ring"}},
+        {"topology": {"name": "one_peer_exponential"}},
+        {"topology": {"name": "random_each_round", "p": 0.4}},
+        {"topology": {"name": "ring"}, "links": {"name": "outages", "p": 0.2}},
+    ],
+    ids=str,
+)
+def test_a_run_that_does_not_communicate_in_every_step_has_messages_of_one_size(settings):
+    """Of ProxSkip: each message is of the graph of its step, and all have P numbers."""
+    made = config(algo="proxskip", nodes=8, steps=60, eval_every=1, dtype="float64", **settings)
+    (run,) = rows(made)
+    columns = {name: np.array([row[name] for row in run]) for name in ("step", "rounds", "gradients", "bytes")}
+    manifest = {"mixing": describe_network(made), "algorithm": {"name": "proxskip", "rounds": 0.2, "samples": 1}}
+    costs = costs_of_run(made.labels(), manifest, columns)
+    numbers = columns["bytes"][-1] / 8 / sum(mixing_of(made).bill(t, t)[1] for t in talks(columns))
+    assert 5 <= columns["rounds"][-1] <= 30
+    assert costs.bits == pytest.approx(columns["rounds"] * 64 * numbers)
+
+
+def talks(columns):
+    """The steps with communication."""
+    return np.flatnonzero(np.diff(columns["rounds"])).tolist()
 
 
 @pytest.mark.parametrize("topology", ["edges", "matrix", "directed"])

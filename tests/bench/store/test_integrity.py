@@ -5,6 +5,7 @@ import json
 import os
 import re
 import shutil
+import subprocess
 import sys
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from analysis import load
 from analysis.results.folder import load_folder
 from bench import status, sync
 from bench.store.disk import Pace, make_lasting
+from bench.store.earlier import EARLIER
 from bench.store.files import check_json, check_rows, read_json, write_json
 from bench.store.integrity import examine
 from bench.store.locks import untrusted
@@ -313,3 +315,27 @@ def test_waiting_in_the_middle_costs_a_hundredth(tmp_path, monkeypatch):
     assert [pace.wait(2, file) for file in files] == [False] * 3
     assert [Pace().wait(2, file) for file in files] == [True] * 3
     make_lasting([tmp_path] * 9)  # the whole file system at once
+
+
+def test_a_folder_with_many_levels_does_not_end_the_sweep(tmp_path):
+    runs = [config(results=str(tmp_path), seed=seed) for seed in range(3)]
+    (deep := RunFolder(runs[0]).path / EARLIER).mkdir(parents=True)
+    for _ in range(1500):
+        deep = deep / "a"
+        deep.mkdir()
+    assert run_all(runs, QUIET) == 0
+    assert all(RunFolder(run).final for run in runs)
+    subprocess.run(["rm", "-r", str(tmp_path / "runs")], check=True)  # pytest cannot delete so many levels
+
+
+def test_a_file_of_others_that_cannot_be_read_is_not_synced(tmp_path, monkeypatch):
+    (tmp_path / "notes").write_text("secret")
+    real = os.open
+
+    def without_rights(path, flags, *more, **how):
+        if str(path).endswith("notes"):
+            raise PermissionError(errno.EACCES, "Permission denied", str(path))
+        return real(path, flags, *more, **how)
+
+    monkeypatch.setattr(os, "open", without_rights)
+    make_lasting([tmp_path])

@@ -72,7 +72,9 @@ def test_a_run_that_cannot_be_kept_is_not_repeated(tmp_path, monkeypatch):
     folder = tmp_path / "runs" / run.run_id
     before = content(folder)
     with monkeypatch.context() as patch:
-        patch.setattr("shutil.copyfile", Mock(side_effect=OSError(errno.ENOSPC, "No space left on device")))
+        full = Mock(side_effect=OSError(errno.ENOSPC, "No space left on device"))
+        patch.setattr("shutil.copyfile", full)
+        patch.setattr("os.link", full)
         (result,) = run_sweep([run], QUIET)
     assert "space" in result.error
     assert {name: content(folder)[name] for name in before if name != "log.txt"} == {

@@ -21,7 +21,7 @@ from tests.helpers.configs import config
 
 torch.set_num_threads(1)
 place, runs = Path(sys.argv[2]), int(sys.argv[3])
-CHANGES = ("os.rename", "os.remove", "os.mkdir", "os.rmdir", "os.truncate")
+CHANGES = ("os.rename", "os.remove", "os.mkdir", "os.rmdir", "os.link")
 
 
 def configs(results, **more):
