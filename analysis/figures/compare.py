@@ -17,8 +17,9 @@ from analysis.figures import figure
 from analysis.results.columns import with_columns
 from analysis.results.labels import metric_name, name_of
 from analysis.results.results import Results
+from analysis.study.clock_notes import clock_note
 from analysis.study.figure_options import FigureOptions
-from analysis.study.select import as_written, clock_note, counted, metrics, problems
+from analysis.study.select import as_written, counted, metrics, problems
 from analysis.study.settings import Setting, apart
 from analysis.study.tuning import (
     Chosen,
@@ -120,7 +121,7 @@ def _settings(results: Results, request: FigureOptions) -> tuple[list[Setting], 
     notes += [
         *shared,
         *AFTER,
-        *clock_note(results, request.x, pd.concat([runs for _, runs in settings]), request.metrics),
+        *clock_note(results, request.x or "step", pd.concat([runs for _, runs in settings]), request.metrics),
     ]
     differ = _differing(results, settings)
     if sum(len(_forms(mine, differ[algo])) for _, runs in settings for algo, mine in runs.groupby("algo")) > MOST_LINES:

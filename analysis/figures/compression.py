@@ -11,9 +11,10 @@ from analysis.drawing.style import styles, variant
 from analysis.figures import figure
 from analysis.results.labels import metric_name, name_of
 from analysis.results.results import Results
+from analysis.study.clock_notes import clock_note
 from analysis.study.families import with_options
 from analysis.study.figure_options import FigureOptions
-from analysis.study.select import as_written, clock_note, counted, first, metrics, problems, refuse_unless, what_else
+from analysis.study.select import as_written, counted, first, metrics, problems, refuse_unless, what_else
 from analysis.study.settings import Setting, apart
 from analysis.study.statistics import score
 from analysis.study.tuning import Chosen, at_best, rule_in_words

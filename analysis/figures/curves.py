@@ -14,8 +14,9 @@ from analysis.figures.stepsize import COMMAND
 from analysis.results.columns import with_columns
 from analysis.results.labels import metric_name, name_of
 from analysis.results.results import NETWORK_S, Results
+from analysis.study.clock_notes import clock_note
 from analysis.study.figure_options import FigureOptions
-from analysis.study.select import as_written, clock_note, counted, metrics, one_per_dataset, with_accuracies
+from analysis.study.select import as_written, counted, metrics, one_per_dataset, with_accuracies
 from analysis.study.settings import apart
 from analysis.study.statistics import Best
 from analysis.study.tuning import at_best, columns_of, one_rule, rule_in_words, setting_of, was_chosen

@@ -11,8 +11,9 @@ from analysis.figures.stepsize import COMMAND
 from analysis.results.labels import method_name, metric_name
 from analysis.results.results import Results
 from analysis.results.wording import many
+from analysis.study.clock_notes import clock_note
 from analysis.study.figure_options import FigureOptions
-from analysis.study.select import as_written, clock_note, counted, problems, refuse_unless
+from analysis.study.select import as_written, counted, problems, refuse_unless
 from analysis.study.statistics import Grid, profile, tries
 from analysis.study.targets import TAU, target_method, targets
 from analysis.study.tuning import tuned_over

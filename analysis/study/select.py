@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,7 @@ import pandas as pd
 
 from analysis.drawing.symbols import LETTERS
 from analysis.results.errors import NoData, perhaps
-from analysis.results.labels import is_asynchronous, method_name, methods, name_of
+from analysis.results.labels import method_name, methods, name_of
 from analysis.results.results import NETWORK_S, Results
 from analysis.study.figure_options import USUAL, FigureOptions
 from analysis.study.reported import ranking
@@ -187,33 +187,7 @@ def counted(finals: pd.DataFrame, column: str) -> tuple[pd.DataFrame, list[str]]
     return finals[known], [f"{(~known).sum()} runs are not drawn, since they lack the column {column}"]
 
 
-MEASURED = {"wall_s", "comm_s", "eval_s", "compute_s"}
-"""Columns with measured seconds."""
 NO_NETWORK = "it needs a network, such as --network cities8"
-
-
-def clock_note(results: Results, column: str | None, runs: pd.DataFrame, metrics: Collection[str] = ()) -> list[str]:
-    """Return a note if the cost or a metric is in seconds: how they are computed, or why they are not comparable."""
-    if MEASURED & {column, *metrics}:
-        return _different_machines(results, runs)
-    if column != NETWORK_S:
-        return []
-    timed = set(results.finals["algo"][results.finals[NETWORK_S].notna()])
-    waits = any(is_asynchronous(algo, results) for algo in timed)
-    how = "computed from the gradients, rounds and bytes of every run; they are not measured"
-    more = "; those of asynchronous runs are the virtual times of their events" if waits else ""
-    return [f"the seconds on the network ({results.network}) are {how}{more}"]
-
-
-def _different_machines(results: Results, runs: pd.DataFrame) -> list[str]:
-    """Return a note if the runs differ in engine, device, ranks, host or the number of runs of their group."""
-    groups = results.runs.set_index("run_id")["replicas"] if "replicas" in results.runs else {}
-    made = set()
-    for run in runs["run_id"]:
-        fact = results.facts.get(run, {})
-        made.add(str([*(fact.get(key) for key in ("engine", "device", "ranks", "host")), groups.get(run)]))
-    differ = "seconds are not comparable: the runs differ in engine, device, host or the size of their group"
-    return [differ] if len(made) > 1 else []
 
 
 def reference(results: Results, request: FigureOptions = USUAL) -> str | None:

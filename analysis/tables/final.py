@@ -5,12 +5,13 @@ from __future__ import annotations
 import pandas as pd
 
 from analysis.drawing.symbols import symbol, what_is_tuned
-from analysis.results.labels import is_asynchronous, marked, method_name, methods, metric_in_words
+from analysis.results.labels import marked, method_name, methods, metric_in_words
 from analysis.results.results import Results
-from analysis.results.wording import listed, many
+from analysis.results.wording import many
+from analysis.study.clock_notes import clock_note, share_time
 from analysis.study.figure_options import FigureOptions
 from analysis.study.reported import chosen_of, reported_all
-from analysis.study.select import as_written, clock_note, problems, reference
+from analysis.study.select import as_written, problems, reference
 from analysis.study.settings import in_order
 from analysis.study.statistics import FEWEST, HELD_OUT, RULE, Interval, Reported, paired
 from analysis.study.tuning import (
@@ -33,10 +34,6 @@ NOTE = (
 
 
 UNEQUAL = "in some settings the means are over different seeds; the differences use the common ones"
-STEPS = (
-    "steps of asynchronous methods ({methods}) are multiples of the nominal time of a gradient: with a slow node, a "
-    "synchronous method takes more seconds for as many steps (compare them with --x seconds)"
-)
 
 
 @table("final", "Final results, baselines at their best stepsize", uses=("metric", "reference", "tune_by"))
@@ -86,9 +83,7 @@ def make(results: Results, request: FigureOptions) -> Table:
     notes += [NOTE.format(what=compared), *dict.fromkeys(note for *_, some in written for note in some), *marks]
     notes += [UNEQUAL] if unequal else []
     notes += clock_note(results, None, results.finals, [*request.metrics, *request.columns])
-    present = methods(results.finals["algo"].unique(), results)
-    waits = [name for algo, name in present.items() if is_asynchronous(algo, results)]
-    notes += [STEPS.format(methods=listed(waits))] if waits else []
+    notes += clock_note(results, "step", results.finals)
     title = f"Final results{f', baselines at their best {what}' if tried else ''}"
     return Table(with_settings(shown), pd.DataFrame(data), notes, title, spare=spare(shown, request))
 
@@ -97,6 +92,8 @@ def _gaps(found: dict[str, Reported], against: str | None, metric: str) -> dict[
     """Return the reference minus every other method on one problem, except methods that diverged at every setting."""
     ours = found.get(str(against))
     if ours is None or ours.runs.empty or metric not in ours.runs:
+        return {}
+    if any(share_time(one.runs, metric) for one in found.values()):
         return {}
     others = {algo: one for algo, one in found.items() if len(one.runs) and algo != against}
     return {algo: paired(ours.values(metric), one.values(metric), len(others)) for algo, one in others.items()}

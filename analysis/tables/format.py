@@ -16,6 +16,7 @@ from analysis.results.columns import with_columns
 from analysis.results.errors import NoData, perhaps
 from analysis.results.labels import direction, metric_in_words, metric_name
 from analysis.results.results import Results
+from analysis.study.clock_notes import share_time
 from analysis.study.figure_options import USUAL, FigureOptions
 from analysis.study.settings import Apart, Key
 from analysis.study.statistics import Interval, mean
@@ -95,6 +96,8 @@ def summarize(
             alone and not np.isnan(values).all() and "nonfinite" not in states and (more or "diverging" not in states)
         )
         found = mean(values) if known else Interval(np.nan, np.nan, np.nan, len(runs))
+        if share_time(runs, metric):
+            found, more = replace(found, low=np.nan, high=np.nan), None
         numbers.update({metric: found.value, f"{metric}_low": found.low, f"{metric}_high": found.high})
         text = interval(found, digits=2 if metric == "test_accuracy" else None)
         if metric in told:

@@ -13,9 +13,10 @@ from analysis.results.labels import method_name, methods, name_of
 from analysis.results.results import NETWORK_S, Results
 from analysis.results.seconds import costs_of, has_networks, on_own_networks, without_time
 from analysis.results.wording import listed
+from analysis.study.clock_notes import clock_note
 from analysis.study.figure_options import FigureOptions
 from analysis.study.seeds import different_seeds
-from analysis.study.select import NO_NETWORK, as_written, clock_note, problems, refuse_unless
+from analysis.study.select import NO_NETWORK, as_written, problems, refuse_unless
 from analysis.study.settings import in_order
 from analysis.study.statistics import FEWEST, Interval, mean
 from analysis.study.targets import TARGET_RULE, hits, left_out, seconds_until, target_method, with_targets

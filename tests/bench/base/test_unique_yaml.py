@@ -55,3 +55,8 @@ def test_a_value_that_cannot_be_read_is_a_short_yaml_error(text):
     with pytest.raises(yaml.YAMLError) as caught:
         load_unique(text)
     assert len(str(caught.value)) <= LONGEST
+
+
+def test_an_escape_beyond_unicode_is_no_yaml():
+    with pytest.raises(yaml.YAMLError):
+        load_unique('"\\UFFFFFFFF"')
