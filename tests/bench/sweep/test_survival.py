@@ -345,7 +345,7 @@ def test_a_full_disk_gives_a_sentence_and_what_was_done_stays(tmp_path):
     look = f"cp -r '{disk}/runs' '{tmp_path}/copy'"
     done = on_a_disk(disk, "size=200k", f"{command} seed=0; {fill}; {command} -m seed=0,1; echo exit $?; {look}")
     assert "exit 1" in done.stdout, done.stdout + done.stderr
-    assert "results folder" in done.stdout
+    assert "Cannot write to" in done.stdout
     assert "No space left" in done.stdout
     assert "Traceback" not in done.stderr
     assert re.search(r"│ +0 +│ done|done +│", done.stdout)
