@@ -249,6 +249,8 @@ def test_no_parameter_makes_a_run_faster_by_growing(data):
     graph = build_network("random_digraph", 5, {"p": 0.5}, 0)
     name = data.draw(st.sampled_from(sorted(values)))
     more = values[name] + 1 if isinstance(values[name], int) else values[name] * 1.1
+    if name == "rounds":
+        values["loss"] = 0.0  # with more rounds in a step, other messages are lost
     less, greater = (_duration(graph, {**values, name: value}) for value in (values[name], min(more, 10**6)))
     assert (greater >= less).all()
     assert (less > 0).all()
