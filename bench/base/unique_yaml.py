@@ -11,7 +11,7 @@ from bench.base.errors import shortened
 
 INT, FLOAT, MERGE = (f"tag:yaml.org,2002:{word}" for word in ("int", "float", "merge"))
 INVALID = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError, RecursionError)
-"""Errors of PyYAML about a text that is no YAML."""
+"""Further errors of PyYAML, for a value that does not fit its tag, such as !!timestamp x, and for deep nesting."""
 LARGEST = 100_000
 """The largest number of values of a file, with every alias counted as often as it is used."""
 LONGEST = 1000
@@ -26,16 +26,7 @@ def load_unique(text: str, loader: type[UniqueLoader] | type[UniqueTexts] | None
     """
     try:
         return yaml.load(text, loader or UniqueLoader)
-    except (
-        yaml.YAMLError,
-        ArithmeticError,
-        AttributeError,
-        LookupError,
-        TypeError,
-        ValueError,
-        RecursionError,
-    ) as error:
-        # PyYAML raises the others for a value that does not fit its tag, such as !!timestamp x, and for deep nesting
+    except (yaml.YAMLError, *INVALID) as error:
         said = str(error) if isinstance(error, yaml.YAMLError) else f"a value cannot be read: {error}"
         raise yaml.YAMLError(shortened(" ".join(said.split()), "left out")) from error
 

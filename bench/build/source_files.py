@@ -93,6 +93,8 @@ def _known(file: Path) -> bool:
 
 LARGEST = 1 << 24
 """Bytes of a source file. A larger file of this name is data."""
+UNIMPORTABLE = (OSError, SyntaxError, ValueError, RecursionError, MemoryError)
+"""Errors of files that Python cannot import."""
 _one_parser = threading.Lock()
 
 
@@ -118,13 +120,7 @@ def _imports(file: Path) -> Iterator[Path]:
     yield from _above(file, top)
     try:
         tree = _parsed(content_up_to(file, LARGEST))
-    except (
-        OSError,
-        SyntaxError,
-        ValueError,
-        RecursionError,
-        MemoryError,
-    ):  # Python cannot import it: it takes another file of this name
+    except UNIMPORTABLE:  # Python takes another file of this name
         return
     for node in _statements(tree):
         if isinstance(node, ast.Import):

@@ -19,7 +19,7 @@ NANO = 1e9
 LIMITS = dict.fromkeys(("gradient_s", "exponential_s", "other_s"), 1e10) | {"lognormal_sigma": 10.0}
 """The largest values of the attributes of ``Compute``; larger ones may be in another unit."""
 LONGEST = 1e15
-"""The longest time of a gradient or a message in nanoseconds, 11 days: sums of longer ones do not fit into int64."""
+"""The longest time of a gradient or a message in nanoseconds, 11 days: thousands of them fit into int64."""
 MANY = 1000
 """Nodes above which few blocks are kept: a block of 10,000 nodes has 82 MB."""
 
